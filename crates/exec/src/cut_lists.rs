@@ -118,7 +118,7 @@ struct Rest {
 }
 
 /// A part of the list of one row.
-struct Piece {
+struct ListSlice {
     row: usize,
     end: usize,
 }
@@ -141,57 +141,57 @@ impl Rest {
     /// The next rows, as many as a block may have.
     fn next(&mut self) -> Result<Option<RecordBatch>> {
         let (first_row, first_element) = (self.row, self.element);
-        let mut pieces = Vec::new();
+        let mut slices = Vec::new();
         let mut bytes = 0_usize;
         while self.row < self.block.num_rows() {
             let width = self.widths[self.row];
             let fitting = BYTES_MAX.saturating_sub(bytes) / width;
-            if fitting == 0 && !pieces.is_empty() {
+            if fitting == 0 && !slices.is_empty() {
                 break;
             }
             let start = self.offsets[self.row] as usize + self.element;
             let length = (self.offsets[self.row + 1] as usize).saturating_sub(start);
             let taken = length.min(fitting.clamp(1, ELEMENTS_MAX));
-            pieces.push(Piece { row: self.row, end: start + taken });
+            slices.push(ListSlice { row: self.row, end: start + taken });
             bytes = bytes.saturating_add(taken.saturating_mul(width));
             (self.row, self.element) =
                 if taken == length { (self.row + 1, 0) } else { (self.row, self.element + taken) };
         }
-        if pieces.is_empty() {
+        if slices.is_empty() {
             return Ok(None);
         }
-        let whole_rows = first_element == 0 && self.element == 0 && pieces.len() == self.row - first_row;
+        let whole_rows = first_element == 0 && self.element == 0 && slices.len() == self.row - first_row;
         if whole_rows {
-            return Ok(Some(self.block.slice(first_row, pieces.len())));
+            return Ok(Some(self.block.slice(first_row, slices.len())));
         }
-        self.block_of(self.offsets[first_row] as usize + first_element, &pieces).map(Some)
+        self.block_of(self.offsets[first_row] as usize + first_element, &slices).map(Some)
     }
 
-    fn block_of(&self, start: usize, pieces: &[Piece]) -> Result<RecordBatch> {
-        let rows = UInt32Array::from_iter_values(pieces.iter().map(|piece| piece.row as u32));
-        let ends = pieces.iter().map(|piece| piece.end as i32);
+    fn block_of(&self, start: usize, slices: &[ListSlice]) -> Result<RecordBatch> {
+        let rows = UInt32Array::from_iter_values(slices.iter().map(|slice| slice.row as u32));
+        let ends = slices.iter().map(|slice| slice.end as i32);
         let offsets: Vec<i32> = std::iter::once(start as i32).chain(ends).collect();
         let columns = self.block.columns().iter().enumerate().map(|(at, column)| -> Result<ArrayRef> {
             if !self.lists.contains(&at) {
                 return Ok(take(column, &rows, None)?);
             }
-            self.list(column, &offsets, pieces)
+            self.list(column, &offsets, slices)
         });
         Ok(RecordBatch::try_new(self.block.schema(), columns.collect::<Result<Vec<_>>>()?)?)
     }
 
     /// The pieces of one of the lists. `offsets` are those of the first list, which the others follow at a distance.
-    fn list(&self, column: &ArrayRef, offsets: &[i32], pieces: &[Piece]) -> Result<ArrayRef> {
+    fn list(&self, column: &ArrayRef, offsets: &[i32], slices: &[ListSlice]) -> Result<ArrayRef> {
         let list = list_of(column)?;
         let DataType::List(field) = list.data_type() else {
             return Err(DataFusionError::Internal("a list to cut is a list".into()));
         };
-        let first = pieces.first().map_or(0, |piece| piece.row);
+        let first = slices.first().map_or(0, |slice| slice.row);
         let shift = list.offsets()[first] - self.offsets[first];
         let shifted = offsets.iter().map(|offset| offset + shift).collect::<Vec<i32>>();
         let nulls = list
             .nulls()
-            .map(|nulls| pieces.iter().map(|piece| nulls.is_valid(piece.row)).collect::<NullBuffer>());
+            .map(|nulls| slices.iter().map(|slice| nulls.is_valid(slice.row)).collect::<NullBuffer>());
         let offsets = OffsetBuffer::new(shifted.into());
         Ok(Arc::new(ListArray::try_new(Arc::clone(field), offsets, Arc::clone(list.values()), nulls)?))
     }

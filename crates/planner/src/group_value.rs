@@ -4,7 +4,7 @@ use basalt_base::{Columns, Result, SqlType};
 use basalt_sql::ast;
 use datafusion::logical_expr::Expr;
 
-use crate::bound::{Bound, collect, contains, is_aggregate, is_column, replace};
+use crate::bound_expr::{BoundExpr, collect, contains, is_aggregate, is_column, replace};
 use crate::catalog::PlannerContext;
 use crate::scope::bare_column;
 use crate::{bare_scope, bind_over, expr};
@@ -51,7 +51,7 @@ impl GroupValue {
             replacements.push((part, bare_column(&GroupValue::result_name(index))));
             calls.push(call);
         }
-        let value = Bound::new(replace(bound.expr, &replacements)?, bound.ty);
+        let value = BoundExpr::new(replace(bound.expr, &replacements)?, bound.ty);
         let value = expr::convert(value, to, ctx)?.expr;
         Ok(Some(GroupValue { calls, value }))
     }

@@ -26,7 +26,7 @@ use datafusion::logical_expr::{EmptyRelation, Expr, Filter, LogicalPlan, Operato
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 
-use crate::bound::{all_of, any_of, contains, is_aggregate, is_column, is_unnest, is_window, replace};
+use crate::bound_expr::{all_of, any_of, contains, is_aggregate, is_column, is_unnest, is_window, replace};
 use crate::scope::bare_column;
 
 /// Dictionaries with more rows are not read for a single query.
@@ -133,7 +133,7 @@ fn either_rewritten(condition: &Expr) -> Option<Expr> {
 /// The one lookup that the condition depends on, if it depends on nothing else.
 fn only_call(condition: &Expr) -> Option<ScalarFunction> {
     let mut calls = Vec::new();
-    crate::bound::collect(condition, |part| attribute_call(part).is_some(), &mut calls);
+    crate::bound_expr::collect(condition, |part| attribute_call(part).is_some(), &mut calls);
     let [call] = calls.as_slice() else { return None };
     let without = replace(condition.clone(), &[(call.clone(), Expr::Literal(ScalarValue::Null, None))]);
     let without = without.ok()?;

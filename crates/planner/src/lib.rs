@@ -17,8 +17,7 @@
 //! Every relation of a query has a name of its own in the plan (`hits`, `hits_2`), and a column is
 //! always referred to by relation and name. What SQL calls a column is in `scope`, never in the plan.
 
-mod answer;
-mod bound;
+mod bound_expr;
 mod catalog;
 mod correlated;
 mod expr;
@@ -31,6 +30,7 @@ mod planned;
 mod scope;
 mod select;
 mod session;
+mod subquery_rows;
 
 pub use catalog::{
     Catalog, PlanSettings, PlannerContext, ResolvedTable, SubqueryRunner, TableColumn, TableOptions,
@@ -50,7 +50,7 @@ use basalt_base::{Column, Columns, Error, Result, SqlType};
 use basalt_sql::ast;
 use datafusion::logical_expr::Expr;
 
-use crate::bound::Bound;
+use crate::bound_expr::BoundExpr;
 use crate::expr::Binder;
 use crate::scope::{Aliases, ColumnValue, Env, Scope, ScopeColumn, bare_column};
 use crate::session::Session;
@@ -93,8 +93,10 @@ fn check_twins(columns: &[Column]) -> Result<()> {
 pub fn plan_expr(expr: &ast::Expr, columns: &Columns, ctx: &PlannerContext<'_>) -> Result<(Expr, SqlType)> {
     let scope = bare_scope(columns);
     let bound = bind_over(&scope, ctx, |binder| binder.bind(expr))?.into_value();
-    let later = |part: &Expr| bound::is_aggregate(part) || bound::is_window(part) || bound::is_unnest(part);
-    if bound::contains(&bound.expr, later) {
+    let later = |part: &Expr| {
+        bound_expr::is_aggregate(part) || bound_expr::is_window(part) || bound_expr::is_unnest(part)
+    };
+    if bound_expr::contains(&bound.expr, later) {
         basalt_base::bail!(
             IllegalAggregation,
             "an aggregate, a window function or arrayJoin in `{}`, which is computed row by row",
@@ -136,7 +138,7 @@ pub fn plan_constant(expr: &ast::Expr, ctx: &PlannerContext<'_>) -> Result<(Arra
 
 /// `expr` of type `from` as `to`, by the rules of `CAST`.
 pub fn cast(expr: Expr, from: &SqlType, to: &SqlType, ctx: &PlannerContext<'_>) -> Result<Expr> {
-    Ok(expr::convert(Bound::new(expr, from.clone()), to, ctx)?.expr)
+    Ok(expr::convert(BoundExpr::new(expr, from.clone()), to, ctx)?.expr)
 }
 
 /// As [`cast`], for a column that errors tell. If it is `exact`, a number that its type does not have is an error where the
@@ -148,14 +150,14 @@ pub fn cast_for(
     from: &SqlType,
     ctx: &PlannerContext<'_>,
 ) -> Result<Expr> {
-    Ok(expr::convert_for(column, is_exact, Bound::new(expr, from.clone()), ctx)?.expr)
+    Ok(expr::convert_for(column, is_exact, BoundExpr::new(expr, from.clone()), ctx)?.expr)
 }
 
 fn bind_over(
     scope: &Scope,
     ctx: &PlannerContext<'_>,
-    bind: impl FnOnce(&Binder<'_>) -> Result<Bound>,
-) -> Result<Bound> {
+    bind: impl FnOnce(&Binder<'_>) -> Result<BoundExpr>,
+) -> Result<BoundExpr> {
     let session = Session::new(ctx);
     let (env, aliases) = (Env::default(), Aliases::default());
     bind(&Binder::new(&session, &env, scope, &aliases, &[]))

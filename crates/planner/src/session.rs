@@ -8,7 +8,7 @@ use basalt_base::query::checkpoint;
 use basalt_base::{Result, bail};
 use basalt_sql::ast;
 
-use crate::answer::Answer;
+use crate::subquery_rows::SubqueryRows;
 use crate::{PlanSettings, PlannerContext};
 
 /// Expressions nested deeper are refused before they exhaust the stack.
@@ -38,7 +38,7 @@ pub(crate) struct Session<'a> {
     /// Names replaced by their queries so far.
     expansions: Cell<usize>,
     /// Subqueries answered so far: the same text twice is run once.
-    answers: RefCell<Vec<(ast::Query, Rc<Answer>)>>,
+    answers: RefCell<Vec<(ast::Query, Rc<SubqueryRows>)>>,
     settings: RefCell<Vec<ast::Setting>>,
     /// The settings of the SELECT that is planned: its own clause may differ from that of the query around it.
     in_force: RefCell<Rc<PlanSettings>>,
@@ -154,12 +154,12 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    pub(crate) fn answered(&self, query: &ast::Query) -> Option<Rc<Answer>> {
+    pub(crate) fn answered(&self, query: &ast::Query) -> Option<Rc<SubqueryRows>> {
         let answers = self.answers.borrow();
         answers.iter().find(|(known, _)| known == query).map(|(_, answer)| Rc::clone(answer))
     }
 
-    pub(crate) fn remember(&self, query: &ast::Query, answer: &Rc<Answer>) {
+    pub(crate) fn remember(&self, query: &ast::Query, answer: &Rc<SubqueryRows>) {
         self.answers.borrow_mut().push((query.clone(), Rc::clone(answer)));
     }
 

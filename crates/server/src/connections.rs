@@ -28,7 +28,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::http::{Activity, AnswerBody, RequestBody, Socket, Turn};
+use crate::http::{ActiveRequest, Activity, AnswerBody, RequestBody, Socket};
 
 /// Of a head, and of a body's pieces on their way: a connection has no more in memory.
 const HEAD_BYTES_MAX: usize = 128 << 10;
@@ -58,7 +58,7 @@ struct Connections {
 }
 
 /// A connection's place among those that may be open.
-struct Place {
+struct ConnectionSlot {
     connections: Arc<Connections>,
     number: u64,
     activity: Arc<Activity>,
@@ -66,7 +66,7 @@ struct Place {
 
 impl Connections {
     /// A place for the connection `number`, or `None` if there is none.
-    fn admit(self: &Arc<Self>, number: u64) -> Option<Place> {
+    fn admit(self: &Arc<Self>, number: u64) -> Option<ConnectionSlot> {
         let mut open = self.open.lock();
         if open.len() >= self.limits.most {
             let slowest = slowest(&open)?;
@@ -76,7 +76,7 @@ impl Connections {
         }
         let activity = Activity::new();
         open.insert(number, Arc::clone(&activity));
-        Some(Place { connections: Arc::clone(self), number, activity })
+        Some(ConnectionSlot { connections: Arc::clone(self), number, activity })
     }
 
     /// Closes the connection that has kept the server waiting for longest.
@@ -93,7 +93,7 @@ fn slowest(open: &HashMap<u64, Arc<Activity>>) -> Option<u64> {
     waiting.min().map(|(_, number)| number)
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.connections.open.lock().remove(&self.number);
     }
@@ -119,7 +119,7 @@ pub(crate) async fn serve(
             Ok((stream, _)) => {
                 number += 1;
                 match connections.admit(number) {
-                    Some(place) => drop(tasks.spawn(converse(stream, router.clone(), place, stop.clone()))),
+                    Some(slot) => drop(tasks.spawn(converse(stream, router.clone(), slot, stop.clone()))),
                     None => drop(tasks.spawn(refuse(stream))),
                 }
             }
@@ -137,22 +137,22 @@ pub(crate) async fn serve(
 }
 
 /// Answers the requests of one connection.
-async fn converse(stream: TcpStream, router: Router, place: Place, mut stop: watch::Receiver<bool>) {
+async fn converse(stream: TcpStream, router: Router, slot: ConnectionSlot, mut stop: watch::Receiver<bool>) {
     // Answers are small and latency matters; a socket that refuses the option still works.
     let _ = stream.set_nodelay(true);
-    let limits = place.connections.limits;
+    let limits = slot.connections.limits;
     let inner = TowerToHyperService::new(router);
     let keep_alive = HeaderValue::from_str(&format!("timeout={}", limits.keep_alive.as_secs()));
     let keep_alive = keep_alive.unwrap_or(HeaderValue::from_static("timeout=0"));
     let service = service_fn(|request: hyper::Request<Incoming>| {
-        let turn = Turn::begin(&place.activity);
-        let activity = Arc::clone(&place.activity);
+        let active = ActiveRequest::begin(&slot.activity);
+        let activity = Arc::clone(&slot.activity);
         let answering = inner.call(request.map(|body| RequestBody::new(body, activity, limits.receive)));
         let keep_alive = keep_alive.clone();
         async move {
             let mut response = answering.await?;
             response.headers_mut().insert(KEEP_ALIVE, keep_alive);
-            Ok::<_, Infallible>(response.map(|body| AnswerBody { body, _turn: turn }))
+            Ok::<_, Infallible>(response.map(|body| AnswerBody { body, _active: active }))
         }
     });
     let connection = http1::Builder::new()
@@ -166,7 +166,7 @@ async fn converse(stream: TcpStream, router: Router, place: Place, mut stop: wat
         tokio::select! {
             // However it ended, nobody is left to be told.
             _ = connection.as_mut() => return,
-            () = place.activity.closed() => return,
+            () = slot.activity.closed() => return,
             _ = stop.changed(), if !stopping => {
                 stopping = true;
                 connection.as_mut().graceful_shutdown();

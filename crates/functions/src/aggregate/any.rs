@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, AsArray};
 use basalt_base::{Error, Result, SqlType};
 
 use super::slots::Slots;
-use super::{AggregateFunction, Bound, EmitTo, Parameter, Rows, States};
+use super::{AggregateFunction, BoundStates, EmitTo, GroupedRows, Parameter, States};
 use super::{no_parameters, only_arg};
 
 pub(super) static ANY: Any =
@@ -37,11 +37,11 @@ impl AggregateFunction for Any {
         true
     }
 
-    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
+    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         no_parameters(self.name, parameters)?;
         let arg = only_arg(self.name, args)?.clone();
         let keeps_first = self.keeps_first;
-        Ok(Bound::new(arg.clone(), vec![arg.clone(), SqlType::Bool], move || AnyStates {
+        Ok(BoundStates::new(arg.clone(), vec![arg.clone(), SqlType::Bool], move || AnyStates {
             slots: Slots::new(arg.clone()),
             keeps_first,
             places: Vec::new(),
@@ -57,7 +57,7 @@ struct AnyStates {
 }
 
 impl AnyStates {
-    fn put(&mut self, values: &ArrayRef, rows: &Rows<'_>) -> Result<()> {
+    fn put(&mut self, values: &ArrayRef, rows: &GroupedRows<'_>) -> Result<()> {
         let places = &mut self.places;
         places.clear();
         if self.keeps_first {
@@ -87,14 +87,14 @@ impl States for AnyStates {
         self.slots.grow(groups);
     }
 
-    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn update(&mut self, args: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         if self.keeps_first && rows.has_only_group() && self.slots.is_seen(0) {
             return Ok(());
         }
         self.put(&args[0], rows)
     }
 
-    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn merge(&mut self, states: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let [values, seen] = states else {
             return Err(Error::logical("the state of any has two columns"));
         };

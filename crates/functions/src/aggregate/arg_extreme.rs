@@ -6,9 +6,9 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray};
 use basalt_base::{Error, Result, SqlType};
 
-use super::contest::{Contest, End, contest};
+use super::extremum_state::{End, ExtremumState, extremum_state};
 use super::slots::Slots;
-use super::{AggregateFunction, Bound, EmitTo, Parameter, Rows, States};
+use super::{AggregateFunction, BoundStates, EmitTo, GroupedRows, Parameter, States};
 use super::{no_parameters, two_args};
 
 pub(super) static ARG_MIN: ArgExtreme = ArgExtreme { name: "argMin", end: End::Least };
@@ -28,72 +28,72 @@ impl AggregateFunction for ArgExtreme {
         true
     }
 
-    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
+    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         no_parameters(self.name, parameters)?;
         let (arg, value) = two_args(self.name, args)?;
-        let (arg, prototype) = (arg.clone(), contest(value, self.end)?);
+        let (arg, prototype) = (arg.clone(), extremum_state(value, self.end)?);
         let state_types = vec![arg.clone(), value.clone(), SqlType::Bool];
-        Ok(Bound::new(arg.clone(), state_types, move || ArgExtremeStates {
-            contest: prototype.fresh(),
+        Ok(BoundStates::new(arg.clone(), state_types, move || ArgExtremeStates {
+            extremum: prototype.fresh(),
             args: Slots::new(arg.clone()),
-            winners: Vec::new(),
+            changed: Vec::new(),
         }))
     }
 }
 
 struct ArgExtremeStates {
-    contest: Box<dyn Contest>,
+    extremum: Box<dyn ExtremumState>,
     args: Slots,
     /// Kept from block to block for its memory only.
-    winners: Vec<(usize, usize)>,
+    changed: Vec<(usize, usize)>,
 }
 
 impl ArgExtremeStates {
-    fn compete(&mut self, arg: &ArrayRef, value: &ArrayRef, rows: &Rows<'_>) -> Result<()> {
-        self.winners.clear();
-        self.contest.compete(value, rows, Some(&mut self.winners))?;
-        self.args.put(arg, &self.winners)
+    fn update(&mut self, arg: &ArrayRef, value: &ArrayRef, rows: &GroupedRows<'_>) -> Result<()> {
+        self.changed.clear();
+        self.extremum.update(value, rows, Some(&mut self.changed))?;
+        self.args.put(arg, &self.changed)
     }
 }
 
 impl States for ArgExtremeStates {
     fn fresh(&self) -> Box<dyn States> {
         Box::new(ArgExtremeStates {
-            contest: self.contest.fresh(),
+            extremum: self.extremum.fresh(),
             args: self.args.fresh(),
-            winners: Vec::new(),
+            changed: Vec::new(),
         })
     }
 
     fn grow(&mut self, groups: usize) {
-        self.contest.grow(groups);
+        self.extremum.grow(groups);
         self.args.grow(groups);
     }
 
-    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
-        self.compete(&args[0], &args[1], rows)
+    fn update(&mut self, args: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
+        self.update(&args[0], &args[1], rows)
     }
 
-    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn merge(&mut self, states: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let [arg, value, seen] = states else {
             return Err(Error::logical("the state of argMin and argMax has three columns"));
         };
-        self.compete(arg, value, &rows.with_keeps(Some(seen.as_boolean().values())))
+        self.update(arg, value, &rows.with_keeps(Some(seen.as_boolean().values())))
     }
 
     fn evaluate(&mut self, emit: EmitTo) -> Result<ArrayRef> {
-        self.contest.take(emit)?;
+        self.extremum.take(emit)?;
         Ok(self.args.take(emit)?.0)
     }
 
     fn state(&mut self, emit: EmitTo) -> Result<Vec<ArrayRef>> {
-        let (value, seen) = self.contest.take(emit)?;
+        let (value, seen) = self.extremum.take(emit)?;
         let (arg, _) = self.args.take(emit)?;
         Ok(vec![arg, value, Arc::new(seen)])
     }
 
     fn bytes(&self) -> usize {
-        let winners = self.winners.capacity() * size_of::<(usize, usize)>();
-        size_of_val(self) + self.contest.bytes() + self.args.bytes() + winners
+        let changed = self.changed.capacity() * size_of::<(usize, usize)>();
+        size_of_val(self) + self.extremum.bytes() + self.args.bytes() + changed
     }
 }

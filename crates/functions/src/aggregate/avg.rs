@@ -14,7 +14,7 @@ use basalt_base::{Error, Result, SqlType};
 
 use super::sum::{sum_run, sum_type};
 use super::widen::{ToFloat, Widen};
-use super::{AggregateFunction, Bound, EmitTo, Parameter, Rows, States};
+use super::{AggregateFunction, BoundStates, EmitTo, GroupedRows, Parameter, States};
 use super::{illegal_type, no_parameters, only_arg};
 
 pub(super) struct Avg;
@@ -28,7 +28,7 @@ impl AggregateFunction for Avg {
         true
     }
 
-    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
+    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         no_parameters(self.name(), parameters)?;
         let arg = only_arg(self.name(), args)?;
         let (sum, result) = match arg {
@@ -40,7 +40,7 @@ impl AggregateFunction for Avg {
             }
         };
         let states = bound_averages(arg, Kind { sum: sum.carrier(), result: result.carrier() })?;
-        Ok(Bound { return_type: result, state_types: vec![sum, SqlType::UInt64], states })
+        Ok(BoundStates { return_type: result, state_types: vec![sum, SqlType::UInt64], states })
     }
 }
 
@@ -108,7 +108,7 @@ where
         self.groups.resize(groups, (T::Native::ZERO, 0));
     }
 
-    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn update(&mut self, args: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let groups = &mut self.groups;
         let arg = match args[0].data_type() {
             DataType::Boolean => &cast(&args[0], &DataType::UInt8).map_err(Error::of_arrow)?,
@@ -131,7 +131,7 @@ where
         Ok(())
     }
 
-    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn merge(&mut self, states: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let groups = &mut self.groups;
         let sums = states[0].as_primitive::<T>().values();
         let counts = states[1].as_primitive::<UInt64Type>().values();

@@ -9,7 +9,7 @@ use arrow::datatypes::{
 };
 use basalt_base::{Result, SqlType};
 
-use super::{AggregateFunction, Bound, EmitTo, Parameter, Rows, States, StatesFactory};
+use super::{AggregateFunction, BoundStates, EmitTo, GroupedRows, Parameter, States, StatesFactory};
 use super::{illegal_type, no_parameters, only_arg};
 
 pub(super) static GROUP_BIT_AND: Bitwise =
@@ -40,7 +40,7 @@ impl AggregateFunction for Bitwise {
         self.aliases
     }
 
-    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
+    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         no_parameters(self.name, parameters)?;
         let arg = only_arg(self.name, args)?;
         let op = self.op;
@@ -56,7 +56,7 @@ impl AggregateFunction for Bitwise {
             DataType::Int64 => Box::new(move || Box::new(BitStates::<Int64Type>::new(op))),
             _ => return Err(illegal_type(self.name, arg)),
         };
-        Ok(Bound { return_type: arg.clone(), state_types: vec![arg.clone()], states })
+        Ok(BoundStates { return_type: arg.clone(), state_types: vec![arg.clone()], states })
     }
 }
 
@@ -79,7 +79,7 @@ impl<T: ArrowPrimitiveType<Native: Bits>> BitStates<T> {
         BitStates { groups: Vec::new(), op }
     }
 
-    fn add(&mut self, values: &ArrayRef, rows: &Rows<'_>) {
+    fn add(&mut self, values: &ArrayRef, rows: &GroupedRows<'_>) {
         let (groups, values) = (&mut self.groups, values.as_primitive::<T>().values());
         match self.op {
             BitOp::And => rows.for_each_value(values, |group, value| groups[group] = groups[group] & value),
@@ -99,12 +99,12 @@ impl<T: ArrowPrimitiveType<Native: Bits>> States for BitStates<T> {
         self.groups.resize(groups, if self.op == BitOp::And { !zero } else { zero });
     }
 
-    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn update(&mut self, args: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         self.add(&args[0], rows);
         Ok(())
     }
 
-    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn merge(&mut self, states: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         self.add(&states[0], rows);
         Ok(())
     }

@@ -17,7 +17,7 @@ use datafusion::physical_expr::expressions::{Column, Literal};
 use super::groups::Groups;
 use super::nullable::NullableStates;
 use super::single::SingleGroup;
-use super::{AggregateFunction, Bound, NullRule, Parameter, States, StatesFactory, Statistic, nothing};
+use super::{AggregateFunction, BoundStates, NullRule, Parameter, States, StatesFactory, Statistic, nothing};
 use crate::registry;
 
 /// A function with its parameters and argument types, ready to run.
@@ -42,7 +42,8 @@ impl BoundAggregate {
         parameters: &[Parameter],
         args: &[SqlType],
     ) -> Result<(Arc<AggregateUDF>, SqlType)> {
-        let Bound { mut return_type, mut state_types, states } = bind_types(function, parameters, args)?;
+        let BoundStates { mut return_type, mut state_types, states } =
+            bind_types(function, parameters, args)?;
         let null_rule = function.nulls();
         let nothing = return_type.stripped() == &SqlType::Nothing;
         let skips = !nothing && null_rule != NullRule::Custom && args.iter().any(SqlType::accepts_null);
@@ -110,7 +111,11 @@ fn exact(known: &Precision<ScalarValue>) -> Option<ScalarValue> {
 }
 
 /// Binds under the function's NULL rule.
-fn bind_types(function: &dyn AggregateFunction, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
+fn bind_types(
+    function: &dyn AggregateFunction,
+    parameters: &[Parameter],
+    args: &[SqlType],
+) -> Result<BoundStates> {
     let rule = function.nulls();
     if rule == NullRule::Custom {
         let full: Vec<SqlType> = args.iter().map(|ty| ty.full().clone()).collect();

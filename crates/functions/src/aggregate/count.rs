@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, AsArray, UInt64Array};
 use arrow::datatypes::UInt64Type;
 use basalt_base::{Result, SqlType};
 
-use super::{AggregateFunction, Bound, EmitTo, NullRule, Parameter, Rows, States, Statistic};
+use super::{AggregateFunction, BoundStates, EmitTo, GroupedRows, NullRule, Parameter, States, Statistic};
 use super::{no_parameters, wrong_arity};
 
 /// `count()` comes with a constant argument.
@@ -29,12 +29,12 @@ impl AggregateFunction for Count {
         Some(Statistic::Count)
     }
 
-    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
+    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         no_parameters(self.name(), parameters)?;
         if args.len() > 1 {
             return Err(wrong_arity(self.name(), "at most one argument", args.len()));
         }
-        Ok(Bound::new(SqlType::UInt64, vec![SqlType::UInt64], Counts::default))
+        Ok(BoundStates::new(SqlType::UInt64, vec![SqlType::UInt64], Counts::default))
     }
 }
 
@@ -52,7 +52,7 @@ impl States for Counts {
         self.counts.resize(groups, 0);
     }
 
-    fn update(&mut self, _args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn update(&mut self, _args: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let counts = &mut self.counts;
         if rows.has_only_group() {
             counts[0] += rows.kept() as u64;
@@ -62,7 +62,7 @@ impl States for Counts {
         Ok(())
     }
 
-    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn merge(&mut self, states: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let counts = &mut self.counts;
         let added = states[0].as_primitive::<UInt64Type>().values();
         rows.for_each_value(added, |group, count| counts[group] += count);

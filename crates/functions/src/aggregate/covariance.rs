@@ -7,7 +7,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type};
 use basalt_base::{Error, Result, SqlType};
 
-use super::{AggregateFunction, Bound, EmitTo, Parameter, Rows, States};
+use super::{AggregateFunction, BoundStates, EmitTo, GroupedRows, Parameter, States};
 use super::{illegal_type, no_parameters, two_args};
 
 pub(super) static COVAR_POP: Covariance =
@@ -42,7 +42,7 @@ impl AggregateFunction for Covariance {
         true
     }
 
-    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
+    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         no_parameters(self.name, parameters)?;
         let (x, y) = two_args(self.name, args)?;
         for arg in [x, y] {
@@ -52,7 +52,7 @@ impl AggregateFunction for Covariance {
         }
         let kind = self.kind;
         let states = move || CovarianceStates { groups: Vec::new(), kind };
-        Ok(Bound::new(SqlType::Float64, vec![SqlType::Float64; MOMENTS], states))
+        Ok(BoundStates::new(SqlType::Float64, vec![SqlType::Float64; MOMENTS], states))
     }
 }
 
@@ -83,7 +83,7 @@ impl States for CovarianceStates {
         self.groups.resize(groups, [0.0; MOMENTS]);
     }
 
-    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn update(&mut self, args: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let x = cast(&args[0], &DataType::Float64).map_err(Error::of_arrow)?;
         let y = cast(&args[1], &DataType::Float64).map_err(Error::of_arrow)?;
         let (x, y) = (x.as_primitive::<Float64Type>().values(), y.as_primitive::<Float64Type>().values());
@@ -97,7 +97,7 @@ impl States for CovarianceStates {
         Ok(())
     }
 
-    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn merge(&mut self, states: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         for (moment, state) in states.iter().enumerate() {
             let groups = &mut self.groups;
             rows.for_each_value(state.as_primitive::<Float64Type>().values(), |group, value| {

@@ -13,7 +13,9 @@ use super::group_array::Collected;
 use super::hash128::hash_rows;
 use super::key_sets::KeySets;
 use super::lists::{as_lists, for_each_element};
-use super::{AggregateFunction, Bound, EmitTo, NullRule, Parameter, Rows, States, StatesFactory};
+use super::{
+    AggregateFunction, BoundStates, EmitTo, GroupedRows, NullRule, Parameter, States, StatesFactory,
+};
 
 /// The form of a function that sees each value once. Its name differs from the function's: two calls
 /// with the same name and arguments are computed once.
@@ -49,11 +51,11 @@ impl AggregateFunction for Distinct {
         self.inner.nulls()
     }
 
-    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
-        let Bound { return_type, states, .. } = self.inner.bind(parameters, args)?;
+    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
+        let BoundStates { return_type, states, .. } = self.inner.bind(parameters, args)?;
         let (inner, args): (Arc<StatesFactory>, Vec<SqlType>) = (Arc::new(states), args.to_vec());
         let state_types = args.iter().cloned().map(SqlType::array_of).collect();
-        Ok(Bound::new(return_type, state_types, move || DistinctStates {
+        Ok(BoundStates::new(return_type, state_types, move || DistinctStates {
             seen: KeySets::new(),
             args: args.iter().cloned().map(Collected::new).collect(),
             inner: Arc::clone(&inner),
@@ -90,13 +92,13 @@ impl States for DistinctStates {
         self.args.iter_mut().for_each(|collected| collected.grow(groups));
     }
 
-    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn update(&mut self, args: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let mut places = Vec::with_capacity(rows.count());
         rows.for_each(|row, group| places.push((row, group)));
         self.add(args, places)
     }
 
-    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn merge(&mut self, states: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let lists = states.iter().map(as_lists).collect::<Result<Vec<_>>>()?;
         let Some(first) = lists.first() else {
             return Err(Error::logical("a distinct aggregate without arguments"));
@@ -121,7 +123,7 @@ impl States for DistinctStates {
         let start = first.value_offsets()[0] as usize;
         let values: Vec<ArrayRef> =
             lists.iter().map(|list| list.values().slice(start, groups.len())).collect();
-        inner.update(&values, &Rows::of_groups(&groups, None))?;
+        inner.update(&values, &GroupedRows::of_groups(&groups, None))?;
         inner.evaluate(EmitTo::All)
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray};
 use basalt_base::{Error, Result, SqlType};
 
-use super::contest::{Contest, End, contest};
-use super::{AggregateFunction, Bound, EmitTo, Parameter, Rows, States, Statistic};
+use super::extremum_state::{End, ExtremumState, extremum_state};
+use super::{AggregateFunction, BoundStates, EmitTo, GroupedRows, Parameter, States, Statistic};
 use super::{no_parameters, only_arg};
 
 pub(super) static MIN: Extreme = Extreme { name: "min", end: End::Least };
@@ -33,49 +33,49 @@ impl AggregateFunction for Extreme {
         })
     }
 
-    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
+    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         no_parameters(self.name, parameters)?;
         let arg = only_arg(self.name, args)?.clone();
-        let prototype = contest(&arg, self.end)?;
-        let fresh = move || ExtremeStates { contest: prototype.fresh() };
-        Ok(Bound::new(arg.clone(), vec![arg, SqlType::Bool], fresh))
+        let prototype = extremum_state(&arg, self.end)?;
+        let fresh = move || ExtremeStates { extremum: prototype.fresh() };
+        Ok(BoundStates::new(arg.clone(), vec![arg, SqlType::Bool], fresh))
     }
 }
 
 struct ExtremeStates {
-    contest: Box<dyn Contest>,
+    extremum: Box<dyn ExtremumState>,
 }
 
 impl States for ExtremeStates {
     fn fresh(&self) -> Box<dyn States> {
-        Box::new(ExtremeStates { contest: self.contest.fresh() })
+        Box::new(ExtremeStates { extremum: self.extremum.fresh() })
     }
 
     fn grow(&mut self, groups: usize) {
-        self.contest.grow(groups);
+        self.extremum.grow(groups);
     }
 
-    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
-        self.contest.compete(&args[0], rows, None)
+    fn update(&mut self, args: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
+        self.extremum.update(&args[0], rows, None)
     }
 
-    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn merge(&mut self, states: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let [best, seen] = states else {
             return Err(Error::logical("the state of an extreme has two columns"));
         };
-        self.contest.compete(best, &rows.with_keeps(Some(seen.as_boolean().values())), None)
+        self.extremum.update(best, &rows.with_keeps(Some(seen.as_boolean().values())), None)
     }
 
     fn evaluate(&mut self, emit: EmitTo) -> Result<ArrayRef> {
-        Ok(self.contest.take(emit)?.0)
+        Ok(self.extremum.take(emit)?.0)
     }
 
     fn state(&mut self, emit: EmitTo) -> Result<Vec<ArrayRef>> {
-        let (best, seen) = self.contest.take(emit)?;
+        let (best, seen) = self.extremum.take(emit)?;
         Ok(vec![best, Arc::new(seen)])
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(self) + self.contest.bytes()
+        size_of_val(self) + self.extremum.bytes()
     }
 }

@@ -4,7 +4,7 @@ use arrow::array::ArrayRef;
 use basalt_base::{Result, SqlType};
 use datafusion::logical_expr::EmitTo;
 
-use super::Rows;
+use super::GroupedRows;
 
 /// An aggregate function of the dialect.
 pub trait AggregateFunction: Send + Sync {
@@ -23,7 +23,7 @@ pub trait AggregateFunction: Send + Sync {
 
     /// Checks parameters and argument types. The types have no `Nullable` and no `LowCardinality`
     /// around them unless [`NullRule::Custom`].
-    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound>;
+    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates>;
 
     fn nulls(&self) -> NullRule {
         NullRule::SkipOrNull
@@ -75,7 +75,7 @@ pub struct Parameter {
 
 /// The state of an aggregation: one value for each group, numbered from 0.
 ///
-/// Arguments and states come as arrays without NULLs, or with NULLs only in rows that [`Rows`]
+/// Arguments and states come as arrays without NULLs, or with NULLs only in rows that [`GroupedRows`]
 /// leaves out.
 pub trait States: Send + Sync {
     /// The same aggregation without any group.
@@ -85,15 +85,15 @@ pub trait States: Send + Sync {
     fn grow(&mut self, groups: usize);
 
     /// Adds rows to groups that exist.
-    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()>;
+    fn update(&mut self, args: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()>;
 
     /// Adds what another aggregation's [`States::state`] gave.
-    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()>;
+    fn merge(&mut self, states: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()>;
 
     /// Results of the groups emitted, in order; the groups that stay are numbered from 0 again.
     fn evaluate(&mut self, emit: EmitTo) -> Result<ArrayRef>;
 
-    /// States of the groups emitted, as arrays of [`Bound::state_types`].
+    /// States of the groups emitted, as arrays of [`BoundStates::state_types`].
     fn state(&mut self, emit: EmitTo) -> Result<Vec<ArrayRef>>;
 
     /// The memory held, in bytes. Called once a block: must not walk over the groups.
@@ -104,7 +104,7 @@ pub trait States: Send + Sync {
 pub type StatesFactory = Box<dyn Fn() -> Box<dyn States> + Send + Sync>;
 
 /// What [`AggregateFunction::bind`] answers.
-pub struct Bound {
+pub struct BoundStates {
     pub return_type: SqlType,
     /// The types of the arrays that [`States::state`] gives: what travels between the threads
     /// (later: machines) that aggregate a part each.
@@ -112,12 +112,12 @@ pub struct Bound {
     pub states: StatesFactory,
 }
 
-impl Bound {
+impl BoundStates {
     pub fn new<S: States + 'static>(
         return_type: SqlType,
         state_types: Vec<SqlType>,
         states: impl Fn() -> S + Send + Sync + 'static,
-    ) -> Bound {
-        Bound { return_type, state_types, states: Box::new(move || Box::new(states())) }
+    ) -> BoundStates {
+        BoundStates { return_type, state_types, states: Box::new(move || Box::new(states())) }
     }
 }

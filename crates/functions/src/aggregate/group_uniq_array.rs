@@ -7,7 +7,7 @@ use super::group_array::{Collected, size_limit};
 use super::hash128::hash_rows;
 use super::key_sets::KeySets;
 use super::lists::{as_lists, for_each_element};
-use super::{AggregateFunction, Bound, EmitTo, NullRule, Parameter, Rows, States, only_arg};
+use super::{AggregateFunction, BoundStates, EmitTo, GroupedRows, NullRule, Parameter, States, only_arg};
 
 pub(super) struct GroupUniqArray;
 
@@ -20,11 +20,11 @@ impl AggregateFunction for GroupUniqArray {
         NullRule::SkipOrEmpty
     }
 
-    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
+    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         let element = only_arg(self.name(), args)?.clone();
         let limit = size_limit(self.name(), parameters)?;
         let result = SqlType::array_of(element.clone());
-        Ok(Bound::new(result.clone(), vec![result], move || GroupUniqArrayStates {
+        Ok(BoundStates::new(result.clone(), vec![result], move || GroupUniqArrayStates {
             seen: KeySets::new(),
             collected: Collected::new(element.clone()),
             limit,
@@ -61,13 +61,13 @@ impl States for GroupUniqArrayStates {
         self.collected.grow(groups);
     }
 
-    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn update(&mut self, args: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let mut places = Vec::with_capacity(rows.count());
         rows.for_each(|row, group| places.push((row, group)));
         self.add(&args[0], places)
     }
 
-    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn merge(&mut self, states: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let list = as_lists(&states[0])?;
         let mut places = Vec::with_capacity(list.values().len());
         for_each_element(list, rows, |element, group| places.push((element, group)));

@@ -7,7 +7,7 @@ use basalt_base::query::checkpoint;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 
-use super::{Rows, States};
+use super::{GroupedRows, States};
 
 /// The state of a query with GROUP BY.
 pub(super) struct Groups {
@@ -44,7 +44,7 @@ impl GroupsAccumulator for Groups {
         checkpoint().map_err(external)?;
         self.states.grow(total_num_groups);
         let keeps = truth(opt_filter);
-        self.states.update(values, &Rows::of_groups(group_indices, keeps.as_ref())).map_err(external)
+        self.states.update(values, &GroupedRows::of_groups(group_indices, keeps.as_ref())).map_err(external)
     }
 
     fn merge_batch(
@@ -55,7 +55,7 @@ impl GroupsAccumulator for Groups {
     ) -> Result<()> {
         checkpoint().map_err(external)?;
         self.states.grow(total_num_groups);
-        self.states.merge(values, &Rows::of_groups(group_indices, None)).map_err(external)
+        self.states.merge(values, &GroupedRows::of_groups(group_indices, None)).map_err(external)
     }
 
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
@@ -77,7 +77,7 @@ impl GroupsAccumulator for Groups {
         let keeps = truth(opt_filter);
         let mut states = self.states.fresh();
         states.grow(rows);
-        states.update(values, &Rows::of_groups(&each, keeps.as_ref())).map_err(external)?;
+        states.update(values, &GroupedRows::of_groups(&each, keeps.as_ref())).map_err(external)?;
         states.state(EmitTo::All).map_err(external)
     }
 

@@ -6,7 +6,7 @@ use arrow::array::{Array, ArrayRef, AsArray, ListArray};
 use arrow::buffer::OffsetBuffer;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
-use super::Rows;
+use super::GroupedRows;
 
 /// A column of lists out of the length of each and all elements one after the other.
 pub(super) fn lists(
@@ -27,7 +27,7 @@ pub(super) fn lists(
 
 /// Calls `add(element, group)` with the position among [`ListArray::values`] of every element of
 /// every row that counts.
-pub(super) fn for_each_element(list: &ListArray, rows: &Rows<'_>, mut add: impl FnMut(usize, usize)) {
+pub(super) fn for_each_element(list: &ListArray, rows: &GroupedRows<'_>, mut add: impl FnMut(usize, usize)) {
     let offsets = list.value_offsets();
     rows.for_each(|row, group| {
         for element in offsets[row] as usize..offsets[row + 1] as usize {

@@ -13,11 +13,11 @@ mod bitwise;
 mod bound;
 #[cfg(test)]
 mod conformance;
-mod contest;
 mod count;
 mod covariance;
 mod distinct;
 mod extreme;
+mod extremum_state;
 mod function;
 mod group_array;
 mod group_uniq_array;
@@ -43,8 +43,8 @@ mod widen;
 pub use bound::BoundAggregate;
 pub use datafusion::logical_expr::EmitTo;
 pub use distinct::distinct;
-pub use function::{AggregateFunction, Bound, NullRule, Parameter, States, StatesFactory, Statistic};
-pub use rows::Rows;
+pub use function::{AggregateFunction, BoundStates, NullRule, Parameter, States, StatesFactory, Statistic};
+pub use rows::GroupedRows;
 
 use arguments::{illegal_type, no_parameters, only_arg, two_args, wrong_arity};
 

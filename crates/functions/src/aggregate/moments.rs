@@ -7,7 +7,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type};
 use basalt_base::{Error, Result, SqlType};
 
-use super::{AggregateFunction, Bound, EmitTo, Parameter, Rows, States};
+use super::{AggregateFunction, BoundStates, EmitTo, GroupedRows, Parameter, States};
 use super::{illegal_type, no_parameters, only_arg};
 
 pub(super) static VAR_POP: Spread =
@@ -51,7 +51,7 @@ impl AggregateFunction for Spread {
         true
     }
 
-    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
+    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         no_parameters(self.name, parameters)?;
         let arg = only_arg(self.name, args)?;
         if !arg.is_number() {
@@ -61,7 +61,7 @@ impl AggregateFunction for Spread {
         let result = if narrow { SqlType::Float32 } else { SqlType::Float64 };
         let (of, root) = (self.of, self.root);
         let states = move || SpreadStates { groups: Vec::new(), of, root, narrow };
-        Ok(Bound::new(result, vec![SqlType::Float64; 3], states))
+        Ok(BoundStates::new(result, vec![SqlType::Float64; 3], states))
     }
 }
 
@@ -100,7 +100,7 @@ impl States for SpreadStates {
         self.groups.resize(groups, [0.0; 3]);
     }
 
-    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn update(&mut self, args: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let values = cast(&args[0], &DataType::Float64).map_err(Error::of_arrow)?;
         let groups = &mut self.groups;
         rows.for_each_value(values.as_primitive::<Float64Type>().values(), |group, value| {
@@ -112,7 +112,7 @@ impl States for SpreadStates {
         Ok(())
     }
 
-    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn merge(&mut self, states: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         for (moment, state) in states.iter().enumerate() {
             let groups = &mut self.groups;
             rows.for_each_value(state.as_primitive::<Float64Type>().values(), |group, value| {

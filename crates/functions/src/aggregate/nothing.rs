@@ -4,16 +4,16 @@ use arrow::array::{ArrayRef, new_null_array};
 use arrow::datatypes::DataType;
 use basalt_base::{Result, SqlType};
 
-use super::{Bound, EmitTo, Rows, States};
+use super::{BoundStates, EmitTo, GroupedRows, States};
 
 /// Counts groups, which is all there is to know.
 struct NothingStates {
     groups: usize,
 }
 
-pub(super) fn bind() -> Bound {
+pub(super) fn bind() -> BoundStates {
     let ty = SqlType::Nothing.into_nullable();
-    Bound::new(ty.clone(), vec![ty], || NothingStates { groups: 0 })
+    BoundStates::new(ty.clone(), vec![ty], || NothingStates { groups: 0 })
 }
 
 impl States for NothingStates {
@@ -25,11 +25,11 @@ impl States for NothingStates {
         self.groups = groups;
     }
 
-    fn update(&mut self, _args: &[ArrayRef], _rows: &Rows<'_>) -> Result<()> {
+    fn update(&mut self, _args: &[ArrayRef], _rows: &GroupedRows<'_>) -> Result<()> {
         Ok(())
     }
 
-    fn merge(&mut self, _states: &[ArrayRef], _rows: &Rows<'_>) -> Result<()> {
+    fn merge(&mut self, _states: &[ArrayRef], _rows: &GroupedRows<'_>) -> Result<()> {
         Ok(())
     }
 

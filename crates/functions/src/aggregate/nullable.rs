@@ -10,7 +10,7 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, make_array};
 use arrow::buffer::{BooleanBuffer, NullBuffer};
 use basalt_base::{Error, Result};
 
-use super::{EmitTo, Rows, States};
+use super::{EmitTo, GroupedRows, States};
 
 /// The inner aggregation, and which groups have a value.
 pub(super) struct NullableStates {
@@ -25,7 +25,7 @@ impl NullableStates {
         NullableStates { inner, seen: null_if_empty.then(Vec::new) }
     }
 
-    fn mark_seen(&mut self, rows: &Rows<'_>) {
+    fn mark_seen(&mut self, rows: &GroupedRows<'_>) {
         let Some(seen) = &mut self.seen else { return };
         if rows.has_only_group() {
             seen[0] |= rows.kept() > 0;
@@ -40,7 +40,7 @@ impl NullableStates {
 }
 
 /// The rows that count: no argument is NULL and they counted before.
-fn rows_that_count(args: &[ArrayRef], rows: &Rows<'_>) -> Option<BooleanBuffer> {
+fn rows_that_count(args: &[ArrayRef], rows: &GroupedRows<'_>) -> Option<BooleanBuffer> {
     let mut keeps: Option<BooleanBuffer> = rows.keeps().cloned();
     for nulls in args.iter().filter_map(|arg| arg.logical_nulls()) {
         keeps = Some(match keeps {
@@ -63,14 +63,14 @@ impl States for NullableStates {
         }
     }
 
-    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn update(&mut self, args: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let keeps = rows_that_count(args, rows);
         let rows = rows.with_keeps(keeps.as_ref());
         self.mark_seen(&rows);
         self.inner.update(args, &rows)
     }
 
-    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn merge(&mut self, states: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         if self.seen.is_none() {
             return self.inner.merge(states, rows);
         }

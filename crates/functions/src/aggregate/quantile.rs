@@ -11,7 +11,7 @@ use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::lists::{as_lists, lists};
 use super::reservoir::{CAPACITY, Reservoir, interpolate};
-use super::{AggregateFunction, Bound, EmitTo, NullRule, Parameter, Rows, States};
+use super::{AggregateFunction, BoundStates, EmitTo, GroupedRows, NullRule, Parameter, States};
 use super::{illegal_type, only_arg};
 
 pub(super) static QUANTILE: Quantile = Quantile { name: "quantile", aliases: &[], levels: Levels::One };
@@ -44,7 +44,7 @@ impl AggregateFunction for Quantile {
         NullRule::SkipOrNull
     }
 
-    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
+    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         let arg = only_arg(self.name, args)?;
         let value = match arg {
             SqlType::Date | SqlType::Date32 | SqlType::DateTime(_) | SqlType::DateTime64 { .. } => {
@@ -60,7 +60,7 @@ impl AggregateFunction for Quantile {
         let many = self.levels == Levels::Many;
         let result = if many { SqlType::array_of(value.clone()) } else { value.clone() };
         let state_types = vec![SqlType::array_of(SqlType::Float64), SqlType::UInt64];
-        Ok(Bound::new(result, state_types, move || QuantileStates {
+        Ok(BoundStates::new(result, state_types, move || QuantileStates {
             groups: Vec::new(),
             held: 0,
             value: value.clone(),
@@ -165,7 +165,7 @@ impl States for QuantileStates {
         self.groups.resize_with(groups, Reservoir::new);
     }
 
-    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn update(&mut self, args: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let values = self.as_floats(&args[0])?;
         let (groups, held) = (&mut self.groups, &mut self.held);
         rows.for_each_value(values.as_primitive::<Float64Type>().values(), |group, value| {
@@ -177,7 +177,7 @@ impl States for QuantileStates {
         Ok(())
     }
 
-    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn merge(&mut self, states: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let list = as_lists(&states[0])?;
         let (samples, offsets) = (list.values().as_primitive::<Float64Type>().values(), list.value_offsets());
         let totals = states[1].as_primitive::<UInt64Type>().values();

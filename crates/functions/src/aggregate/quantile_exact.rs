@@ -12,7 +12,7 @@ use basalt_base::{Error, Result, SqlType};
 
 use super::lists::{as_lists, lists};
 use super::quantile::{Levels, parse_levels};
-use super::{AggregateFunction, Bound, EmitTo, Parameter, Rows, States};
+use super::{AggregateFunction, BoundStates, EmitTo, GroupedRows, Parameter, States};
 use super::{illegal_type, only_arg};
 
 pub(super) static QUANTILE_EXACT: QuantileExact =
@@ -31,7 +31,7 @@ impl AggregateFunction for QuantileExact {
         self.name
     }
 
-    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
+    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         let arg = only_arg(self.name, args)?;
         if !(arg.is_number() || arg.is_date_or_time()) {
             return Err(illegal_type(self.name, arg));
@@ -45,7 +45,7 @@ impl AggregateFunction for QuantileExact {
         });
         let state = SqlType::array_of(value.clone());
         let result = if kind.many { state.clone() } else { value };
-        Ok(Bound { return_type: result, state_types: vec![state], states: bound_values(&kind)? })
+        Ok(BoundStates { return_type: result, state_types: vec![state], states: bound_values(&kind)? })
     }
 }
 
@@ -138,7 +138,7 @@ where
         self.groups.resize_with(groups, Vec::new);
     }
 
-    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn update(&mut self, args: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let values = match args[0].data_type() {
             DataType::Boolean => &cast(&args[0], &DataType::UInt8).map_err(Error::of_arrow)?,
             _ => &args[0],
@@ -153,7 +153,7 @@ where
         Ok(())
     }
 
-    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn merge(&mut self, states: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let list = as_lists(&states[0])?;
         let (values, offsets) = (list.values().as_primitive::<T>().values(), list.value_offsets());
         rows.for_each(|row, group| {

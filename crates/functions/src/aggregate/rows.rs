@@ -4,7 +4,7 @@ use arrow::buffer::BooleanBuffer;
 
 /// The rows of one block that count, and the group of each.
 #[derive(Clone, Copy)]
-pub struct Rows<'a> {
+pub struct GroupedRows<'a> {
     /// One group a row; `None`: all rows belong to group 0, the only one.
     groups: Option<&'a [usize]>,
     /// The rows that count; `None`: all of them.
@@ -12,13 +12,13 @@ pub struct Rows<'a> {
     count: usize,
 }
 
-impl<'a> Rows<'a> {
-    pub fn of_groups(groups: &'a [usize], keeps: Option<&'a BooleanBuffer>) -> Rows<'a> {
-        Rows { groups: Some(groups), keeps, count: groups.len() }
+impl<'a> GroupedRows<'a> {
+    pub fn of_groups(groups: &'a [usize], keeps: Option<&'a BooleanBuffer>) -> GroupedRows<'a> {
+        GroupedRows { groups: Some(groups), keeps, count: groups.len() }
     }
 
-    pub fn of_only_group(count: usize, keeps: Option<&'a BooleanBuffer>) -> Rows<'a> {
-        Rows { groups: None, keeps, count }
+    pub fn of_only_group(count: usize, keeps: Option<&'a BooleanBuffer>) -> GroupedRows<'a> {
+        GroupedRows { groups: None, keeps, count }
     }
 
     /// How many rows the block has, those included that do not count.
@@ -30,8 +30,8 @@ impl<'a> Rows<'a> {
         self.keeps
     }
 
-    pub fn with_keeps(self, keeps: Option<&'a BooleanBuffer>) -> Rows<'a> {
-        Rows { keeps, ..self }
+    pub fn with_keeps(self, keeps: Option<&'a BooleanBuffer>) -> GroupedRows<'a> {
+        GroupedRows { keeps, ..self }
     }
 
     pub fn has_only_group(&self) -> bool {
@@ -54,7 +54,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Calls `add(group, value)` for every row that counts: [`Rows::for_each`] without a bounds check
+    /// Calls `add(group, value)` for every row that counts: [`GroupedRows::for_each`] without a bounds check
     /// a value.
     #[inline]
     pub fn for_each_value<T: Copy>(&self, values: &[T], mut add: impl FnMut(usize, T)) {
@@ -81,7 +81,7 @@ impl<'a> Rows<'a> {
 mod tests {
     use super::*;
 
-    fn collect(rows: &Rows<'_>) -> Vec<(usize, usize)> {
+    fn collect(rows: &GroupedRows<'_>) -> Vec<(usize, usize)> {
         let mut seen = Vec::new();
         rows.for_each(|row, group| seen.push((row, group)));
         seen
@@ -90,17 +90,18 @@ mod tests {
     #[test]
     fn rows_left_out_are_not_visited() {
         let keeps = BooleanBuffer::from(vec![true, false, true]);
-        assert_eq!(collect(&Rows::of_groups(&[5, 6, 7], Some(&keeps))), [(0, 5), (2, 7)]);
-        assert_eq!(collect(&Rows::of_only_group(3, Some(&keeps))), [(0, 0), (2, 0)]);
-        assert_eq!(collect(&Rows::of_groups(&[1, 0], None)), [(0, 1), (1, 0)]);
-        assert_eq!(Rows::of_only_group(3, Some(&keeps)).kept(), 2);
+        assert_eq!(collect(&GroupedRows::of_groups(&[5, 6, 7], Some(&keeps))), [(0, 5), (2, 7)]);
+        assert_eq!(collect(&GroupedRows::of_only_group(3, Some(&keeps))), [(0, 0), (2, 0)]);
+        assert_eq!(collect(&GroupedRows::of_groups(&[1, 0], None)), [(0, 1), (1, 0)]);
+        assert_eq!(GroupedRows::of_only_group(3, Some(&keeps)).kept(), 2);
     }
 
     #[test]
     fn runs_cover_what_counts() {
         let keeps = BooleanBuffer::from(vec![true, true, false, true]);
         let mut runs = Vec::new();
-        Rows::of_only_group(4, Some(&keeps)).for_each_run(&[1, 2, 3, 4], |run| runs.push(run.to_vec()));
+        GroupedRows::of_only_group(4, Some(&keeps))
+            .for_each_run(&[1, 2, 3, 4], |run| runs.push(run.to_vec()));
         assert_eq!(runs, [vec![1, 2], vec![4]]);
     }
 }

@@ -6,7 +6,7 @@ use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{Accumulator, EmitTo};
 
 use super::groups::external;
-use super::{Rows, States};
+use super::{GroupedRows, States};
 
 /// The state of a query without GROUP BY.
 pub(super) struct SingleGroup {
@@ -31,13 +31,13 @@ impl Accumulator for SingleGroup {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         check_memory().map_err(external)?;
         let count = values.first().map_or(0, |array| array.len());
-        self.states.update(values, &Rows::of_only_group(count, None)).map_err(external)
+        self.states.update(values, &GroupedRows::of_only_group(count, None)).map_err(external)
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
         check_memory().map_err(external)?;
         let count = states.first().map_or(0, |array| array.len());
-        self.states.merge(states, &Rows::of_only_group(count, None)).map_err(external)
+        self.states.merge(states, &GroupedRows::of_only_group(count, None)).map_err(external)
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {

@@ -13,7 +13,7 @@ use basalt_base::types::{DECIMAL128_DIGITS, DECIMAL256_DIGITS};
 use basalt_base::{Error, Result, SqlType};
 
 use super::widen::Widen;
-use super::{AggregateFunction, Bound, EmitTo, Parameter, Rows, States};
+use super::{AggregateFunction, BoundStates, EmitTo, GroupedRows, Parameter, States};
 use super::{illegal_type, no_parameters, only_arg};
 
 /// Partial sums side by side: enough to fill vector registers, and the number that ClickHouse has,
@@ -34,13 +34,13 @@ impl AggregateFunction for Sum {
         true
     }
 
-    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
+    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         no_parameters(self.name(), parameters)?;
         let arg = only_arg(self.name(), args)?;
         let result = sum_type(arg).ok_or_else(|| illegal_type(self.name(), arg))?;
         let carrier = result.carrier();
         let states = bound_sums(arg, carrier)?;
-        Ok(Bound { return_type: result.clone(), state_types: vec![result], states })
+        Ok(BoundStates { return_type: result.clone(), state_types: vec![result], states })
     }
 }
 
@@ -49,7 +49,7 @@ impl AggregateFunction for SumWithOverflow {
         "sumWithOverflow"
     }
 
-    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
+    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         let arg = only_arg(self.name(), args)?;
         if !(arg.is_integer() || *arg == SqlType::Float64) {
             return Err(illegal_type(self.name(), arg));
@@ -161,12 +161,12 @@ where
         self.sums.resize(groups, T::Native::ZERO);
     }
 
-    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn update(&mut self, args: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         add(&mut self.sums, args[0].as_primitive::<F>().values(), rows);
         Ok(())
     }
 
-    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn merge(&mut self, states: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         add(&mut self.sums, states[0].as_primitive::<T>().values(), rows);
         Ok(())
     }
@@ -186,7 +186,7 @@ where
     }
 }
 
-fn add<F: Widen<T>, T: ArrowNativeTypeOp>(sums: &mut [T], values: &[F], rows: &Rows<'_>) {
+fn add<F: Widen<T>, T: ArrowNativeTypeOp>(sums: &mut [T], values: &[F], rows: &GroupedRows<'_>) {
     if rows.has_only_group() {
         rows.for_each_run(values, |run| sums[0] = sums[0].add_wrapping(sum_run(run)));
     } else {
@@ -208,14 +208,14 @@ impl States for BoolSums {
         self.inner.grow(groups);
     }
 
-    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn update(&mut self, args: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let truths = args[0].as_boolean().values();
         let sums = &mut self.inner.sums;
         rows.for_each(|row, group| sums[group] += u64::from(truths.value(row)));
         Ok(())
     }
 
-    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn merge(&mut self, states: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         self.inner.merge(states, rows)
     }
 
@@ -247,11 +247,11 @@ impl States for Narrowed {
         self.wide.grow(groups);
     }
 
-    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn update(&mut self, args: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         self.wide.update(args, rows)
     }
 
-    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn merge(&mut self, states: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         self.wide.merge(states, rows)
     }
 

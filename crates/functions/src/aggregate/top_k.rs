@@ -13,7 +13,7 @@ use super::group_array::Collected;
 use super::hash128::hash_rows;
 use super::lists::{as_lists, for_each_element, lists};
 use super::quantile::parameter_number;
-use super::{AggregateFunction, Bound, EmitTo, NullRule, Parameter, Rows, States, only_arg};
+use super::{AggregateFunction, BoundStates, EmitTo, GroupedRows, NullRule, Parameter, States, only_arg};
 
 /// The most values that one call may ask for: ClickHouse's limit.
 const VALUES_MAX: f64 = 65_536.0;
@@ -30,7 +30,7 @@ impl AggregateFunction for TopK {
         NullRule::SkipOrEmpty
     }
 
-    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
+    fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         let element = only_arg(self.name(), args)?.clone();
         let limit = match parameters.first() {
             None => VALUES_DEFAULT,
@@ -46,7 +46,7 @@ impl AggregateFunction for TopK {
             }
         };
         let state_types = vec![SqlType::array_of(element.clone()), SqlType::array_of(SqlType::UInt64)];
-        Ok(Bound::new(SqlType::array_of(element.clone()), state_types, move || TopKStates {
+        Ok(BoundStates::new(SqlType::array_of(element.clone()), state_types, move || TopKStates {
             collected: Collected::new(element.clone()),
             groups: Vec::new(),
             values: 0,
@@ -117,13 +117,13 @@ impl States for TopKStates {
         self.groups.resize_with(groups, Group::default);
     }
 
-    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn update(&mut self, args: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let mut added = Vec::with_capacity(rows.count());
         rows.for_each(|row, group| added.push((row, group, 1)));
         self.add(&args[0], added.into_iter())
     }
 
-    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn merge(&mut self, states: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let (values, counts) = (as_lists(&states[0])?, as_lists(&states[1])?);
         let counts = counts.values().as_primitive::<UInt64Type>().values();
         let mut added = Vec::with_capacity(counts.len());

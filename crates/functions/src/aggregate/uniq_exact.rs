@@ -13,7 +13,7 @@ use super::hash128::{hash_rows, narrow_keys};
 use super::key_sets::{Key, KeySets};
 use super::lists::{as_lists, for_each_element, lists};
 use super::wrong_arity;
-use super::{AggregateFunction, Bound, EmitTo, NullRule, Parameter, Rows, States};
+use super::{AggregateFunction, BoundStates, EmitTo, GroupedRows, NullRule, Parameter, States};
 
 pub(super) static UNIQ_EXACT: Uniq = Uniq { name: "uniqExact" };
 pub(super) static UNIQ: Uniq = Uniq { name: "uniq" };
@@ -38,7 +38,7 @@ impl AggregateFunction for Uniq {
         true
     }
 
-    fn bind(&self, _parameters: &[Parameter], args: &[SqlType]) -> Result<Bound> {
+    fn bind(&self, _parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         if args.is_empty() {
             return Err(wrong_arity(self.name, "at least one argument", 0));
         }
@@ -48,10 +48,10 @@ impl AggregateFunction for Uniq {
         };
         Ok(if narrow {
             let state = SqlType::array_of(SqlType::UInt64);
-            Bound::new(SqlType::UInt64, vec![state], || UniqStates { sets: KeySets::<u64>::new() })
+            BoundStates::new(SqlType::UInt64, vec![state], || UniqStates { sets: KeySets::<u64>::new() })
         } else {
             let state = SqlType::array_of(SqlType::FixedString(HASH_BYTES));
-            Bound::new(SqlType::UInt64, vec![state], || UniqStates { sets: KeySets::<u128>::new() })
+            BoundStates::new(SqlType::UInt64, vec![state], || UniqStates { sets: KeySets::<u128>::new() })
         })
     }
 }
@@ -116,7 +116,7 @@ impl<K: StateKey> States for UniqStates<K> {
         self.sets.grow(groups);
     }
 
-    fn update(&mut self, args: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn update(&mut self, args: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let keys = K::of_args(args)?;
         self.sets.check_growth(keys.len())?;
         let sets = &mut self.sets;
@@ -130,7 +130,7 @@ impl<K: StateKey> States for UniqStates<K> {
         Ok(())
     }
 
-    fn merge(&mut self, states: &[ArrayRef], rows: &Rows<'_>) -> Result<()> {
+    fn merge(&mut self, states: &[ArrayRef], rows: &GroupedRows<'_>) -> Result<()> {
         let list = as_lists(&states[0])?;
         let keys = K::from_array(list.values());
         self.sets.check_growth(keys.len())?;

@@ -12,7 +12,7 @@ use datafusion::logical_expr::{Expr, Extension, JoinType, LogicalPlan, LogicalPl
 
 use super::call::{Correlated, CorrelatedKind};
 use super::unnest::{Domain, Unnested};
-use crate::bound::{all_of, collect, contains, is_unnest, is_window, or_default, replace};
+use crate::bound_expr::{all_of, collect, contains, is_unnest, is_window, or_default, replace};
 use crate::float_keys;
 use crate::float_keys::limit_by;
 use crate::plan::{self, aliased, plan_error, projected};

@@ -6,7 +6,7 @@ use basalt_base::Result;
 use datafusion::logical_expr::{Expr, Join, JoinType, LogicalPlan};
 
 use super::unnest::{Domain, Unnested, not_built};
-use crate::bound::{case, default_value};
+use crate::bound_expr::{case, default_value};
 use crate::float_keys;
 use crate::plan::plan_error;
 

@@ -8,7 +8,7 @@ use basalt_base::Result;
 use datafusion::common::{Column as PlanColumn, TableReference};
 use datafusion::logical_expr::Expr;
 
-use crate::bound::Bound;
+use crate::bound_expr::BoundExpr;
 use crate::expr::Binder;
 use crate::scope::{Aliases, Env, Scope};
 use crate::session::Session;
@@ -32,7 +32,7 @@ pub(crate) struct Outer {
 #[derive(Clone, Debug)]
 pub(crate) struct Argument {
     /// Over the query around the subquery.
-    pub(super) value: Bound,
+    pub(super) value: BoundExpr,
     /// The name in the subquery; no other argument of the whole query has it.
     pub(super) name: String,
 }
@@ -51,7 +51,7 @@ impl Outer {
     }
 
     /// The value of a name, if the query around the subquery or one further out has it.
-    pub(crate) fn find(&self, session: &Session<'_>, parts: &[String]) -> Result<Option<Bound>> {
+    pub(crate) fn find(&self, session: &Session<'_>, parts: &[String]) -> Result<Option<BoundExpr>> {
         let binder = Binder::new(session, &self.env, &self.scope, &self.aliases, &[]);
         binder.start_inside(&self.expanding);
         let Some(found) = binder.find_identifier(parts)? else {
@@ -65,7 +65,7 @@ impl Outer {
         }
     }
 
-    fn argument(&self, session: &Session<'_>, value: Bound) -> Bound {
+    fn argument(&self, session: &Session<'_>, value: BoundExpr) -> BoundExpr {
         let mut arguments = self.arguments.borrow_mut();
         let known = arguments.iter().position(|argument| argument.value.expr == value.expr);
         let at = known.unwrap_or_else(|| {
@@ -75,7 +75,7 @@ impl Outer {
         let name = &arguments[at].name;
         let field: FieldRef = Arc::new(Field::new(name, value.ty.carrier(), true));
         let column = PlanColumn::new(Some(TableReference::bare(self.relation.as_str())), name);
-        Bound::new(Expr::OuterReferenceColumn(field, column), value.ty)
+        BoundExpr::new(Expr::OuterReferenceColumn(field, column), value.ty)
     }
 
     /// Whether the subquery means something else where other names are around it.

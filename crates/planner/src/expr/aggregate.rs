@@ -12,7 +12,7 @@ use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::expr::AggregateFunction as AggregateCall;
 
 use super::Binder;
-use crate::bound::{Bound, all_of, case, contains, default_value, is_aggregate, is_window};
+use crate::bound_expr::{BoundExpr, all_of, case, contains, default_value, is_aggregate, is_window};
 
 /// Functions whose result is the same with duplicates and without.
 const BLIND_TO_DUPLICATES: &[&str] =
@@ -59,7 +59,7 @@ pub(super) struct Call {
 
 impl Binder<'_> {
     /// `None` if no aggregate function has that name.
-    pub(super) fn bind_aggregate(&self, call: &ast::FunctionCall) -> Result<Option<Bound>> {
+    pub(super) fn bind_aggregate(&self, call: &ast::FunctionCall) -> Result<Option<BoundExpr>> {
         let Some(named) = find(&call.name)? else {
             return Ok(None);
         };
@@ -93,7 +93,7 @@ impl Binder<'_> {
         };
         let expr = aggregate(function, args, filter.clone());
         if named.when_empty == WhenEmpty::Own {
-            return Ok(Some(Bound::new(expr, ty)));
+            return Ok(Some(BoundExpr::new(expr, ty)));
         }
         let (count, _) = BoundAggregate::bind(count_function()?, &[], &[])?;
         let rows = aggregate(count, vec![one()], filter);
@@ -102,11 +102,11 @@ impl Binder<'_> {
             WhenEmpty::Null if ty.clone().into_nullable().accepts_null() => {
                 let ty = ty.into_nullable();
                 let null = ScalarValue::try_from(&ty.carrier()).map_err(Error::logical)?;
-                Bound::new(case(vec![(is_empty, Expr::Literal(null, None))], expr), ty)
+                BoundExpr::new(case(vec![(is_empty, Expr::Literal(null, None))], expr), ty)
             }
             // Of a Nullable argument the default is NULL.
-            _ if ty.accepts_null() => Bound::new(expr, ty),
-            _ => Bound::new(case(vec![(is_empty, default_value(&ty)?)], expr), ty),
+            _ if ty.accepts_null() => BoundExpr::new(expr, ty),
+            _ => BoundExpr::new(case(vec![(is_empty, default_value(&ty)?)], expr), ty),
         }))
     }
 
@@ -141,7 +141,7 @@ impl Binder<'_> {
         }
         let function = distinct_form(named.function, (named.distinct || call.distinct) && !args.is_empty())?;
         let parameters = self.aggregate_parameters(&call.parameters)?;
-        let args: Vec<Bound> = args.into_iter().map(Bound::into_value).collect();
+        let args: Vec<BoundExpr> = args.into_iter().map(BoundExpr::into_value).collect();
         let types: Vec<SqlType> = args.iter().map(|arg| arg.ty.clone()).collect();
         let (function, ty) = BoundAggregate::bind(function, &parameters, &types)?;
         let mut args: Vec<Expr> = args.into_iter().map(|arg| arg.expr).collect();
@@ -165,7 +165,7 @@ impl Binder<'_> {
 }
 
 /// A condition that is never NULL: rows for which it is unknown do not count.
-fn definite(condition: Bound) -> Result<Expr> {
+fn definite(condition: BoundExpr) -> Result<Expr> {
     let nullable = condition.accepts_null();
     let condition = condition.into_condition()?;
     Ok(if nullable { condition.is_true() } else { condition })

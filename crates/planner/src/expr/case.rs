@@ -6,7 +6,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Expr, Operator};
 
 use super::{Binder, unify};
-use crate::bound::{self, Bound};
+use crate::bound_expr::{self, BoundExpr};
 
 impl Binder<'_> {
     pub(super) fn bind_case(
@@ -14,7 +14,7 @@ impl Binder<'_> {
         operand: Option<&ast::Expr>,
         branches: &[(ast::Expr, ast::Expr)],
         otherwise: Option<&ast::Expr>,
-    ) -> Result<Bound> {
+    ) -> Result<BoundExpr> {
         let Some(operand) = operand else {
             let branches: Vec<_> = branches.iter().map(|(when, then)| (when, then)).collect();
             return self.bind_if(&branches, otherwise);
@@ -27,7 +27,7 @@ impl Binder<'_> {
             conditions.push(when.into_condition()?);
             values.push(self.bind(then)?);
         }
-        values.push(otherwise.map_or(Ok(Bound::null()), |otherwise| self.bind(otherwise))?);
+        values.push(otherwise.map_or(Ok(BoundExpr::null()), |otherwise| self.bind(otherwise))?);
         self.choose(conditions, values)
     }
 
@@ -36,55 +36,55 @@ impl Binder<'_> {
         &self,
         branches: &[(&ast::Expr, &ast::Expr)],
         otherwise: Option<&ast::Expr>,
-    ) -> Result<Bound> {
+    ) -> Result<BoundExpr> {
         let mut conditions = Vec::with_capacity(branches.len());
         let mut values = Vec::with_capacity(branches.len() + 1);
         for (when, then) in branches {
             conditions.push(self.bind(when)?.into_condition()?);
             values.push(self.bind(then)?);
         }
-        values.push(otherwise.map_or(Ok(Bound::null()), |otherwise| self.bind(otherwise))?);
+        values.push(otherwise.map_or(Ok(BoundExpr::null()), |otherwise| self.bind(otherwise))?);
         self.choose(conditions, values)
     }
 
     /// One condition for every value but the last.
-    pub(super) fn choose(&self, conditions: Vec<Expr>, values: Vec<Bound>) -> Result<Bound> {
+    pub(super) fn choose(&self, conditions: Vec<Expr>, values: Vec<BoundExpr>) -> Result<BoundExpr> {
         let truths = values.iter().all(|value| value.is_truth);
         if truths {
-            let nullable = values.iter().any(Bound::accepts_null);
-            return Ok(Bound::truth(pick(conditions, values), nullable));
+            let nullable = values.iter().any(BoundExpr::accepts_null);
+            return Ok(BoundExpr::truth(pick(conditions, values), nullable));
         }
         let (values, ty) = unify(with_all_bytes(values), "a conditional expression", self.session.ctx)?;
-        Ok(Bound::new(pick(conditions, values), ty))
+        Ok(BoundExpr::new(pick(conditions, values), ty))
     }
 }
 
 /// Values of several string types as strings, which keep the zero bytes of a FixedString.
-fn with_all_bytes(values: Vec<Bound>) -> Vec<Bound> {
-    let is_fixed = |value: &Bound| matches!(value.ty.stripped(), SqlType::FixedString(_));
+fn with_all_bytes(values: Vec<BoundExpr>) -> Vec<BoundExpr> {
+    let is_fixed = |value: &BoundExpr| matches!(value.ty.stripped(), SqlType::FixedString(_));
     let types: Vec<&SqlType> =
         values.iter().filter(|value| !value.is_null_literal()).map(|value| value.ty.stripped()).collect();
     let differ = types.windows(2).any(|pair| pair[0] != pair[1]);
     if !differ || !types.iter().all(|ty| ty.is_string()) {
         return values;
     }
-    let as_string = |value: Bound| {
+    let as_string = |value: BoundExpr| {
         if !is_fixed(&value) {
             return value;
         }
         let ty = if value.accepts_null() { SqlType::String.into_nullable() } else { SqlType::String };
         match value.constant() {
             Some(ScalarValue::FixedSizeBinary(_, bytes)) => {
-                Bound::literal(ScalarValue::BinaryView(bytes.clone()), ty)
+                BoundExpr::literal(ScalarValue::BinaryView(bytes.clone()), ty)
             }
-            _ => Bound::new(bound::native_cast(value.expr, SqlType::String.carrier()), ty),
+            _ => BoundExpr::new(bound_expr::native_cast(value.expr, SqlType::String.carrier()), ty),
         }
     };
     values.into_iter().map(as_string).collect()
 }
 
 /// Conditions that are constant are decided at once.
-fn pick(conditions: Vec<Expr>, values: Vec<Bound>) -> Expr {
+fn pick(conditions: Vec<Expr>, values: Vec<BoundExpr>) -> Expr {
     let mut values: Vec<Expr> = values.into_iter().map(|value| value.expr).collect();
     let mut otherwise = values.pop().unwrap_or(Expr::Literal(ScalarValue::Null, None));
     let mut branches = Vec::with_capacity(conditions.len());
@@ -98,5 +98,5 @@ fn pick(conditions: Vec<Expr>, values: Vec<Bound>) -> Expr {
             condition => branches.push((condition, value)),
         }
     }
-    if branches.is_empty() { otherwise } else { bound::case(branches, otherwise) }
+    if branches.is_empty() { otherwise } else { bound_expr::case(branches, otherwise) }
 }

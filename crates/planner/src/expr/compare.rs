@@ -14,7 +14,7 @@ use datafusion::logical_expr::{Expr, Operator};
 
 use super::fit::{Fitted, fit};
 use super::{Binder, convert};
-use crate::bound::{Bound, case, native_cast};
+use crate::bound_expr::{BoundExpr, case, native_cast};
 use crate::select::ordered;
 
 /// Decimal digits that hold every 64-bit integer, signed or not.
@@ -23,18 +23,23 @@ const INTEGER_DIGITS: u8 = 20;
 const TICKS_DIGITS: u8 = 18;
 
 impl Binder<'_> {
-    pub(super) fn bind_comparison(&self, op: Operator, left: &ast::Expr, right: &ast::Expr) -> Result<Bound> {
+    pub(super) fn bind_comparison(
+        &self,
+        op: Operator,
+        left: &ast::Expr,
+        right: &ast::Expr,
+    ) -> Result<BoundExpr> {
         let (left, right) = (self.bind(left)?, self.bind(right)?);
         self.compare(op, left, right)
     }
 
-    pub(super) fn compare(&self, op: Operator, left: Bound, right: Bound) -> Result<Bound> {
+    pub(super) fn compare(&self, op: Operator, left: BoundExpr, right: BoundExpr) -> Result<BoundExpr> {
         let (left, right) = (left.into_value(), right.into_value());
         let sides = [left.kind(), right.kind()];
         Ok(self.compare_values(op, left, right)?.low_cardinality_as(&sides))
     }
 
-    fn compare_values(&self, op: Operator, left: Bound, right: Bound) -> Result<Bound> {
+    fn compare_values(&self, op: Operator, left: BoundExpr, right: BoundExpr) -> Result<BoundExpr> {
         let distinct = matches!(op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom);
         if left.is_null_literal() || right.is_null_literal() {
             return Ok(compare_with_null(op, left, right));
@@ -69,10 +74,10 @@ impl Binder<'_> {
     fn compare_constant(
         &self,
         op: Operator,
-        value: &Bound,
-        constant: &Bound,
+        value: &BoundExpr,
+        constant: &BoundExpr,
         nullable: bool,
-    ) -> Result<Option<Bound>> {
+    ) -> Result<Option<BoundExpr>> {
         let fitted = match fit(constant, &value.ty, self.session.ctx) {
             // Nothing equals a name that the enum does not have, or lies below or above it.
             Err(error) if error.code() == ErrorCode::UnknownElementOfEnum && !is_negated(op) => {
@@ -92,12 +97,12 @@ impl Binder<'_> {
     fn compare_placed(
         &self,
         op: Operator,
-        value: &Bound,
+        value: &BoundExpr,
         fitted: Fitted,
         nullable: bool,
-    ) -> Result<Option<Bound>> {
+    ) -> Result<Option<BoundExpr>> {
         let against = |op, limit: ScalarValue| {
-            let limit = Bound::literal(limit, value.ty.stripped().clone());
+            let limit = BoundExpr::literal(limit, value.ty.stripped().clone());
             let (value, limit) = (compared(op, value.clone()), compared(op, limit));
             native_of(value.ty.stripped(), op, value.expr, limit.expr, nullable)
         };
@@ -122,8 +127,8 @@ impl Binder<'_> {
     }
 
     /// A time of ticks beside a number as the decimal that it is.
-    fn ticks_as_decimals(&self, left: Bound, right: Bound) -> Result<(Bound, Bound)> {
-        let as_decimal = |time: Bound, other: &SqlType| match time.ty.stripped() {
+    fn ticks_as_decimals(&self, left: BoundExpr, right: BoundExpr) -> Result<(BoundExpr, BoundExpr)> {
+        let as_decimal = |time: BoundExpr, other: &SqlType| match time.ty.stripped() {
             &SqlType::DateTime64 { precision: scale, .. } if other.stripped().is_number() => {
                 let decimal = SqlType::Decimal { precision: TICKS_DIGITS, scale };
                 let to = if time.accepts_null() { decimal.into_nullable() } else { decimal };
@@ -135,14 +140,20 @@ impl Binder<'_> {
         Ok((as_decimal(left, &types.1)?, as_decimal(right, &types.0)?))
     }
 
-    fn compare_widened(&self, op: Operator, left: Bound, right: Bound, nullable: bool) -> Result<Bound> {
+    fn compare_widened(
+        &self,
+        op: Operator,
+        left: BoundExpr,
+        right: BoundExpr,
+        nullable: bool,
+    ) -> Result<BoundExpr> {
         let (left, right) = self.ticks_as_decimals(left, right)?;
         let (left_type, right_type) = (left.ty.stripped(), right.ty.stripped());
         if let (true, Ok(function)) = (are_compared_by_function(left_type, right_type), function_of(op)) {
             return self.call(function, vec![left, right]);
         }
         if let Some(common) = compared_type(left_type, right_type) {
-            let to = |bound: Bound| {
+            let to = |bound: BoundExpr| {
                 let ty = if bound.accepts_null() { common.clone().into_nullable() } else { common.clone() };
                 convert(bound, &ty, self.session.ctx)
             };
@@ -237,7 +248,7 @@ fn function_of(op: Operator) -> Result<&'static str> {
 ///
 /// Nothing but `!=` holds for NaN in SQL, while natively NaN equals itself and lies beyond the
 /// infinities: floats are kept between these. The bounds stay plain ranges, for storage to prune by.
-fn native_of(ty: &SqlType, op: Operator, left: Expr, right: Expr, nullable: bool) -> Bound {
+fn native_of(ty: &SqlType, op: Operator, left: Expr, right: Expr, nullable: bool) -> BoundExpr {
     let infinity = |sign: f64| match ty {
         SqlType::Float32 => Expr::Literal(ScalarValue::Float32(Some(sign as f32 * f32::INFINITY)), None),
         _ => Expr::Literal(ScalarValue::Float64(Some(sign * f64::INFINITY)), None),
@@ -277,37 +288,37 @@ fn native_of(ty: &SqlType, op: Operator, left: Expr, right: Expr, nullable: bool
     folded(expr, &left, &right, nullable)
 }
 
-fn native(op: Operator, left: Expr, right: Expr, nullable: bool) -> Bound {
+fn native(op: Operator, left: Expr, right: Expr, nullable: bool) -> BoundExpr {
     let expr = Expr::BinaryExpr(BinaryExpr::new(Box::new(left.clone()), op, Box::new(right.clone())));
     folded(expr, &left, &right, nullable)
 }
 
 /// `expr`, or its value where both sides are constants.
-fn folded(expr: Expr, left: &Expr, right: &Expr, nullable: bool) -> Bound {
+fn folded(expr: Expr, left: &Expr, right: &Expr, nullable: bool) -> BoundExpr {
     let foldable = matches!((left, right), (Expr::Literal(..), Expr::Literal(..)));
     if foldable && let Ok(value @ ScalarValue::Boolean(_)) = super::evaluate(&expr) {
-        return Bound::truth(Expr::Literal(value, None), nullable);
+        return BoundExpr::truth(Expr::Literal(value, None), nullable);
     }
-    Bound::truth(expr, nullable)
+    BoundExpr::truth(expr, nullable)
 }
 
 /// `x = NULL` is NULL; `x IS DISTINCT FROM NULL` is an answer.
-fn compare_with_null(op: Operator, left: Bound, right: Bound) -> Bound {
+fn compare_with_null(op: Operator, left: BoundExpr, right: BoundExpr) -> BoundExpr {
     let negated = match op {
         Operator::IsDistinctFrom => true,
         Operator::IsNotDistinctFrom => false,
-        _ => return Bound::null(),
+        _ => return BoundExpr::null(),
     };
     let other = if left.is_null_literal() { right } else { left };
     if other.is_null_literal() {
-        return Bound::uint8(u8::from(!negated));
+        return BoundExpr::uint8(u8::from(!negated));
     }
     let expr = if negated { other.expr.is_not_null() } else { other.expr.is_null() };
-    Bound::truth(expr, false)
+    BoundExpr::truth(expr, false)
 }
 
 /// A UUID as what is natively ordered as it is, where the operator asks for more than equality.
-fn compared(op: Operator, value: Bound) -> Bound {
+fn compared(op: Operator, value: BoundExpr) -> BoundExpr {
     let is_order = matches!(op, Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq);
     if is_order && *value.ty.stripped() == SqlType::Uuid { ordered(value) } else { value }
 }
@@ -317,23 +328,23 @@ fn is_negated(op: Operator) -> bool {
 }
 
 /// The outcome of a comparison that is the same for every value but NULL.
-fn decided(op: Operator, value: &Bound, outcome: bool) -> Bound {
+fn decided(op: Operator, value: &BoundExpr, outcome: bool) -> BoundExpr {
     let expr = Expr::Literal(ScalarValue::Boolean(Some(outcome)), None);
     let distinct = matches!(op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom);
     if distinct || !value.accepts_null() {
-        return Bound::truth(expr, false);
+        return BoundExpr::truth(expr, false);
     }
     let null = Expr::Literal(ScalarValue::Boolean(None), None);
-    Bound::truth(crate::bound::case(vec![(value.expr.clone().is_not_null(), expr)], null), true)
+    BoundExpr::truth(crate::bound_expr::case(vec![(value.expr.clone().is_not_null(), expr)], null), true)
 }
 
 /// An enum beside a number or an enum of other names as its number, a time beside a number as its seconds, an address
 /// beside a whole number as one: the carrier is that number.
-fn as_numbers(left: Bound, right: Bound) -> (Bound, Bound) {
+fn as_numbers(left: BoundExpr, right: BoundExpr) -> (BoundExpr, BoundExpr) {
     let (of_left, of_right) = (number_beside(&left.ty, &right.ty), number_beside(&right.ty, &left.ty));
-    let as_number = |bound: Bound, number: Option<SqlType>| match number {
-        Some(number) if bound.accepts_null() => Bound::new(bound.expr, number.into_nullable()),
-        Some(number) => Bound::new(bound.expr, number),
+    let as_number = |bound: BoundExpr, number: Option<SqlType>| match number {
+        Some(number) if bound.accepts_null() => BoundExpr::new(bound.expr, number.into_nullable()),
+        Some(number) => BoundExpr::new(bound.expr, number),
         None => bound,
     };
     (as_number(left, of_left), as_number(right, of_right))

@@ -6,12 +6,17 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
 
 use super::Binder;
-use crate::bound::Bound;
+use crate::bound_expr::BoundExpr;
 
 impl Binder<'_> {
     /// Such tuples are compared element by element, so that what is compared with NULL is unknown; others, which is
     /// `None`, as they are.
-    pub(super) fn compare_tuples(&self, op: Operator, left: &Bound, right: &Bound) -> Result<Option<Bound>> {
+    pub(super) fn compare_tuples(
+        &self,
+        op: Operator,
+        left: &BoundExpr,
+        right: &BoundExpr,
+    ) -> Result<Option<BoundExpr>> {
         let (SqlType::Tuple(of_left), SqlType::Tuple(of_right)) = (left.ty.stripped(), right.ty.stripped())
         else {
             return Ok(None);
@@ -27,7 +32,7 @@ impl Binder<'_> {
             Operator::GtEq => Operator::Gt,
             other => other,
         };
-        let mut compared: Option<Bound> = None;
+        let mut compared: Option<BoundExpr> = None;
         for index in (1..=of_left.len() as u64).rev() {
             let pair = || -> Result<_> {
                 Ok((
@@ -43,7 +48,7 @@ impl Binder<'_> {
             // What is compared with the constant NULL is unknown, whatever the other elements are.
             if first.is_null_literal() {
                 let null = ScalarValue::UInt8(None);
-                return Ok(Some(Bound::literal(null, SqlType::UInt8.into_nullable())));
+                return Ok(Some(BoundExpr::literal(null, SqlType::UInt8.into_nullable())));
             }
             compared = Some(match (compared, equal, op) {
                 (Some(rest), _, Operator::Eq) => self.logic(true, vec![first, rest])?,

@@ -11,32 +11,32 @@ use datafusion::logical_expr::expr::ScalarFunction;
 
 use super::fold::{evaluate, fold_call};
 use crate::PlannerContext;
-use crate::bound::{Bound, native_cast};
+use crate::bound_expr::{BoundExpr, native_cast};
 
 /// Decimal digits of the largest integers of so many bytes.
 const INTEGER_DIGITS: [u8; 9] = [0, 3, 5, 5, 10, 10, 10, 10, 20];
 
 /// `bound` as a value of type `to`.
-pub(crate) fn convert(bound: Bound, to: &SqlType, ctx: &PlannerContext<'_>) -> Result<Bound> {
+pub(crate) fn convert(bound: BoundExpr, to: &SqlType, ctx: &PlannerContext<'_>) -> Result<BoundExpr> {
     let bound = bound.into_value();
     if means_the_same(&bound.ty, to) {
-        return Ok(Bound::new(bound.expr, to.clone()));
+        return Ok(BoundExpr::new(bound.expr, to.clone()));
     }
     if bound.is_null_literal() && to.accepts_null() {
         let null = ScalarValue::try_from(&to.carrier()).map_err(Error::logical)?;
-        return Ok(Bound::literal(null, to.clone()));
+        return Ok(BoundExpr::literal(null, to.clone()));
     }
     if widens(&bound.ty, to) {
         let is_constant = bound.constant().is_some();
         let expr = native_cast(bound.expr, to.carrier());
         let expr = if is_constant { Expr::Literal(evaluate(&expr)?, None) } else { expr };
-        return Ok(Bound::new(expr, to.clone()));
+        return Ok(BoundExpr::new(expr, to.clone()));
     }
     call_cast("_CAST", bound, to, None, ctx)
 }
 
 /// As [`convert`], and a number that the type does not have is an error.
-pub(crate) fn convert_exactly(bound: Bound, to: &SqlType, ctx: &PlannerContext<'_>) -> Result<Bound> {
+pub(crate) fn convert_exactly(bound: BoundExpr, to: &SqlType, ctx: &PlannerContext<'_>) -> Result<BoundExpr> {
     let bound = bound.into_value();
     if means_the_same(&bound.ty, to) || widens(&bound.ty, to) {
         return convert(bound, to, ctx);
@@ -48,9 +48,9 @@ pub(crate) fn convert_exactly(bound: Bound, to: &SqlType, ctx: &PlannerContext<'
 pub(crate) fn convert_for(
     column: &Column,
     is_exact: bool,
-    bound: Bound,
+    bound: BoundExpr,
     ctx: &PlannerContext<'_>,
-) -> Result<Bound> {
+) -> Result<BoundExpr> {
     let bound = bound.into_value();
     if means_the_same(&bound.ty, &column.ty) || widens(&bound.ty, &column.ty) {
         return convert(bound, &column.ty, ctx);
@@ -61,11 +61,11 @@ pub(crate) fn convert_for(
 
 /// The values as values of their common type; `what` names the construct in the error.
 pub(crate) fn unify(
-    values: Vec<Bound>,
+    values: Vec<BoundExpr>,
     what: &str,
     ctx: &PlannerContext<'_>,
-) -> Result<(Vec<Bound>, SqlType)> {
-    let values: Vec<Bound> = values.into_iter().map(Bound::into_value).collect();
+) -> Result<(Vec<BoundExpr>, SqlType)> {
+    let values: Vec<BoundExpr> = values.into_iter().map(BoundExpr::into_value).collect();
     let Some(common) = common_type(values.iter().map(|value| &value.ty)) else {
         let types: Vec<String> = values.iter().map(|value| value.ty.to_string()).collect();
         return Err(Error::new(
@@ -128,11 +128,11 @@ fn keeps_digits(from: &SqlType, to: &SqlType) -> bool {
 /// `name`, which is `_CAST` or one of its kin, of the value and the type, and of the column that it is for.
 fn call_cast(
     name: &str,
-    bound: Bound,
+    bound: BoundExpr,
     to: &SqlType,
     column: Option<&str>,
     ctx: &PlannerContext<'_>,
-) -> Result<Bound> {
+) -> Result<BoundExpr> {
     let names = std::iter::once(to.to_string()).chain(column.map(str::to_owned));
     let names: Vec<ScalarValue> =
         names.map(|name| ScalarValue::BinaryView(Some(name.into_bytes()))).collect();
@@ -158,5 +158,5 @@ fn call_cast(
         ty.carrier() == to.carrier() || to.carrier() == DataType::Null,
         "CAST gives what its name says"
     );
-    Ok(Bound::new(expr, to.clone()))
+    Ok(BoundExpr::new(expr, to.clone()))
 }

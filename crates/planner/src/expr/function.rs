@@ -12,10 +12,10 @@ use datafusion::logical_expr::{Expr, Operator, Volatility};
 
 use super::fold::fold_call;
 use super::{Binder, convert};
-use crate::bound::{Bound, contains, is_aggregate, is_argument, is_unnest, is_window};
+use crate::bound_expr::{BoundExpr, contains, is_aggregate, is_argument, is_unnest, is_window};
 
 impl Binder<'_> {
-    pub(super) fn bind_call(&self, call: &ast::FunctionCall) -> Result<Bound> {
+    pub(super) fn bind_call(&self, call: &ast::FunctionCall) -> Result<BoundExpr> {
         if call.over.is_some() || super::window::is_window_only(&call.name) {
             return self.bind_window(call);
         }
@@ -51,7 +51,7 @@ impl Binder<'_> {
     }
 
     /// Functions that the plan expresses without a function.
-    fn bind_form(&self, call: &ast::FunctionCall) -> Result<Option<Bound>> {
+    fn bind_form(&self, call: &ast::FunctionCall) -> Result<Option<BoundExpr>> {
         let args = call.args.as_slice();
         let lower = call.name.to_ascii_lowercase();
         let comparison = |op| match args {
@@ -76,7 +76,7 @@ impl Binder<'_> {
             },
             "arrayJoin" => self.bind_array_join(call)?,
             "isConstant" => match args {
-                [value] => Bound::uint8(u8::from(self.is_constant(value)?)),
+                [value] => BoundExpr::uint8(u8::from(self.is_constant(value)?)),
                 _ => return Err(wrong_count(&call.name, "1", args.len())),
             },
             _ => match lower.as_str() {
@@ -105,7 +105,7 @@ impl Binder<'_> {
         value.expr.exists(|part| Ok(varies(part))).map(|varies| !varies).map_err(Error::logical)
     }
 
-    fn bind_multi_if(&self, call: &ast::FunctionCall) -> Result<Bound> {
+    fn bind_multi_if(&self, call: &ast::FunctionCall) -> Result<BoundExpr> {
         let Some((otherwise, rest)) = call.args.split_last() else {
             return Err(wrong_count(&call.name, "at least 3", 0));
         };
@@ -118,7 +118,7 @@ impl Binder<'_> {
     }
 
     /// `arrayJoin(array)`: marked here, unfolded by the SELECT around it.
-    fn bind_array_join(&self, call: &ast::FunctionCall) -> Result<Bound> {
+    fn bind_array_join(&self, call: &ast::FunctionCall) -> Result<BoundExpr> {
         let [array] = call.args.as_slice() else {
             return Err(wrong_count(&call.name, "1", call.args.len()));
         };
@@ -135,11 +135,11 @@ impl Binder<'_> {
             other => bail!(TypeMismatch, "arrayJoin takes an array, not a value of type `{other}`"),
         };
         let unnest = Unnest { expr: Box::new(array.expr), outer: false };
-        Ok(Bound::new(Expr::Unnest(unnest), element))
+        Ok(BoundExpr::new(Expr::Unnest(unnest), element))
     }
 
     /// The first argument of `dictGet`: a string, or the bare name of a dictionary.
-    fn bind_object_name(&self, name: &ast::Expr) -> Result<Bound> {
+    fn bind_object_name(&self, name: &ast::Expr) -> Result<BoundExpr> {
         match name {
             ast::Expr::Identifier(parts) if self.aliases.get(&parts[0]).is_none() => {
                 Ok(super::literal::string(parts.join(".").as_bytes()))
@@ -148,19 +148,19 @@ impl Binder<'_> {
         }
     }
 
-    pub(super) fn call_over(&self, name: &str, args: &[ast::Expr]) -> Result<Bound> {
+    pub(super) fn call_over(&self, name: &str, args: &[ast::Expr]) -> Result<BoundExpr> {
         let args = self.bind_list(args)?;
         self.call(name, args)
     }
 
     /// Calls the scalar function `name`; a call over constants is computed at once.
-    pub(crate) fn call(&self, name: &str, args: Vec<Bound>) -> Result<Bound> {
+    pub(crate) fn call(&self, name: &str, args: Vec<BoundExpr>) -> Result<BoundExpr> {
         self.call_function(registry::expect_scalar(name)?, args)
     }
 
     /// As [`Binder::call`], for a function that need not be one of the registry.
-    pub(super) fn call_function(&self, function: &dyn ScalarCall, args: Vec<Bound>) -> Result<Bound> {
-        let args: Vec<Bound> = args.into_iter().map(Bound::into_value).collect();
+    pub(super) fn call_function(&self, function: &dyn ScalarCall, args: Vec<BoundExpr>) -> Result<BoundExpr> {
+        let args: Vec<BoundExpr> = args.into_iter().map(BoundExpr::into_value).collect();
         let arguments = args
             .iter()
             .map(|arg| {
@@ -175,12 +175,12 @@ impl Binder<'_> {
         let foldable =
             function_name != "materialize" && !args.iter().any(|arg| is_aggregate(arg) || is_window(arg));
         if foldable && let Some(value) = fold_call(&function, &args) {
-            return Ok(Bound::literal(value, ty));
+            return Ok(BoundExpr::literal(value, ty));
         }
-        Ok(Bound::new(Expr::ScalarFunction(ScalarFunction::new_udf(function, args)), ty))
+        Ok(BoundExpr::new(Expr::ScalarFunction(ScalarFunction::new_udf(function, args)), ty))
     }
 
-    pub(super) fn bind_cast(&self, operand: &ast::Expr, ty: &ast::TypeName) -> Result<Bound> {
+    pub(super) fn bind_cast(&self, operand: &ast::Expr, ty: &ast::TypeName) -> Result<BoundExpr> {
         let to = basalt_sql::resolve_type(ty)?;
         self.session.ctx.functions.settings.check_type(&to)?;
         // `'1.5'::Decimal(9, 2)` and `1.5::Decimal(9, 2)` keep the digits as they are written.
@@ -194,7 +194,7 @@ impl Binder<'_> {
     }
 
     /// What the function `_CAST` makes of the value: it alone knows what happens to NULL.
-    pub(super) fn cast_by_function(&self, value: Bound, to: &SqlType) -> Result<Bound> {
+    pub(super) fn cast_by_function(&self, value: BoundExpr, to: &SqlType) -> Result<BoundExpr> {
         let value = value.into_value();
         if value.ty == *to {
             return Ok(value);

@@ -9,12 +9,12 @@ use basalt_sql::ast;
 use regex::bytes::Regex;
 
 use super::Binder;
-use crate::bound::{Bound, count_nodes};
+use crate::bound_expr::{BoundExpr, count_nodes};
 use crate::names::canonical;
 use crate::scope::{Aliases, ColumnValue, Found, ScopeColumn};
 
 impl Binder<'_> {
-    pub(super) fn bind_identifier(&self, parts: &[String]) -> Result<Bound> {
+    pub(super) fn bind_identifier(&self, parts: &[String]) -> Result<BoundExpr> {
         match self.find_identifier(parts)? {
             Some(bound) => Ok(bound),
             None => Err(self.scope.unknown(&parts.join("."), self.aliases.names())),
@@ -22,7 +22,7 @@ impl Binder<'_> {
     }
 
     /// The value of a name of this query or of one around it.
-    pub(crate) fn find_identifier(&self, parts: &[String]) -> Result<Option<Bound>> {
+    pub(crate) fn find_identifier(&self, parts: &[String]) -> Result<Option<BoundExpr>> {
         if let Some((bound, used_parts)) = self.bind_alias(parts)? {
             return self.bind_elements(bound, &parts[used_parts..]).map(Some);
         }
@@ -37,7 +37,7 @@ impl Binder<'_> {
     }
 
     /// The elements of a tuple, one after the other.
-    fn bind_elements(&self, mut bound: Bound, names: &[String]) -> Result<Bound> {
+    fn bind_elements(&self, mut bound: BoundExpr, names: &[String]) -> Result<BoundExpr> {
         for name in names {
             bound = self.tuple_element_named(bound, name)?;
         }
@@ -45,7 +45,7 @@ impl Binder<'_> {
     }
 
     /// What the alias stands for, and how many parts of the name were the alias.
-    fn bind_alias(&self, parts: &[String]) -> Result<Option<(Bound, usize)>> {
+    fn bind_alias(&self, parts: &[String]) -> Result<Option<(BoundExpr, usize)>> {
         let Some(name) = parts.first() else {
             return Ok(None);
         };
@@ -76,7 +76,7 @@ impl Binder<'_> {
         Ok(Some((bound, 1)))
     }
 
-    fn expand_alias(&self, name: &str, expr: &Rc<ast::Expr>) -> Result<Bound> {
+    fn expand_alias(&self, name: &str, expr: &Rc<ast::Expr>) -> Result<BoundExpr> {
         self.expanding.borrow_mut().push(name.to_owned());
         let bound = self.bind(&Rc::clone(expr));
         self.expanding.borrow_mut().pop();
@@ -99,9 +99,9 @@ impl Binder<'_> {
     }
 
     /// A column of the scope; an ALIAS column is bound over the scope without the query's aliases.
-    pub(crate) fn column(&self, column: &ScopeColumn) -> Result<Bound> {
+    pub(crate) fn column(&self, column: &ScopeColumn) -> Result<BoundExpr> {
         match &column.value {
-            ColumnValue::Plan(expr) => Ok(Bound::new(expr.clone(), column.ty.clone())),
+            ColumnValue::Plan(expr) => Ok(BoundExpr::new(expr.clone(), column.ty.clone())),
             ColumnValue::Alias(expr) => {
                 let key = (column.table, column.name.clone());
                 let known = self.alias_columns.borrow().get(&key).cloned();
@@ -116,7 +116,7 @@ impl Binder<'_> {
         }
     }
 
-    fn expand_column(&self, column: &ScopeColumn, expr: &ast::Expr) -> Result<Bound> {
+    fn expand_column(&self, column: &ScopeColumn, expr: &ast::Expr) -> Result<BoundExpr> {
         let none = Aliases::default();
         let mut binder = Binder::new(self.session, self.env, self.scope, &none, &[]);
         binder.alias_columns = Rc::clone(&self.alias_columns);
@@ -125,12 +125,12 @@ impl Binder<'_> {
     }
 
     /// `tuple.1`: positions count from 1.
-    pub(super) fn tuple_element_at(&self, tuple: Bound, index: u64) -> Result<Bound> {
+    pub(super) fn tuple_element_at(&self, tuple: BoundExpr, index: u64) -> Result<BoundExpr> {
         let index = super::literal::bind_index(index)?;
         self.call("tupleElement", vec![tuple, index])
     }
 
-    pub(super) fn tuple_element_named(&self, tuple: Bound, name: &str) -> Result<Bound> {
+    pub(super) fn tuple_element_named(&self, tuple: BoundExpr, name: &str) -> Result<BoundExpr> {
         if let Ok(index) = name.parse::<u64>() {
             return self.tuple_element_at(tuple, index);
         }
@@ -155,7 +155,7 @@ impl Binder<'_> {
     }
 
     /// The columns that `*`, `t.*` or `COLUMNS('regex')` stand for, with their names.
-    pub(crate) fn expand_columns(&self, expr: &ast::Expr) -> Result<Vec<(String, Bound)>> {
+    pub(crate) fn expand_columns(&self, expr: &ast::Expr) -> Result<Vec<(String, BoundExpr)>> {
         let columns = match expr {
             ast::Expr::Asterisk { qualifier, except, replace } => {
                 return self.expand_asterisk(qualifier, except, replace);
@@ -185,7 +185,7 @@ impl Binder<'_> {
         qualifier: &[String],
         except: &[String],
         replace: &[(ast::Expr, String)],
-    ) -> Result<Vec<(String, Bound)>> {
+    ) -> Result<Vec<(String, BoundExpr)>> {
         let known = qualifier.is_empty() || self.scope.tables.iter().any(|table| table.is_named(qualifier));
         if !known {
             bail!(UnknownTable, "`{}.*`: no table of that name in the query", qualifier.join("."));

@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
     Expr, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition,
 };
 
-use crate::bound::{all_of, case, native_cast};
+use crate::bound_expr::{all_of, case, native_cast};
 
 /// Which way the row lies.
 #[derive(Clone, Copy, PartialEq)]

@@ -17,8 +17,8 @@ use datafusion::logical_expr::{Expr, Operator};
 use super::fit::{Fitted, fit};
 use super::subquery::Subquery;
 use super::{Binder, convert};
-use crate::answer::Answer;
-use crate::bound::Bound;
+use crate::bound_expr::BoundExpr;
+use crate::subquery_rows::SubqueryRows;
 
 /// Longer lists are probed by hash.
 const LIST_MEMBERS_MAX: usize = 64;
@@ -30,17 +30,17 @@ struct Members {
 }
 
 impl Binder<'_> {
-    pub(super) fn bind_in(&self, operand: &ast::Expr, right: &ast::Expr, negated: bool) -> Result<Bound> {
+    pub(super) fn bind_in(&self, operand: &ast::Expr, right: &ast::Expr, negated: bool) -> Result<BoundExpr> {
         let left = self.left_columns(operand)?;
-        let kinds: Vec<_> = left.iter().map(Bound::kind).collect();
+        let kinds: Vec<_> = left.iter().map(BoundExpr::kind).collect();
         Ok(self.bind_membership(left, right, negated)?.low_cardinality_as(&kinds))
     }
 
-    fn bind_membership(&self, left: Vec<Bound>, right: &ast::Expr, negated: bool) -> Result<Bound> {
+    fn bind_membership(&self, left: Vec<BoundExpr>, right: &ast::Expr, negated: bool) -> Result<BoundExpr> {
         if let [only] = left.as_slice()
             && only.is_null_literal()
         {
-            return Ok(Bound::null());
+            return Ok(BoundExpr::null());
         }
         let members = match right {
             ast::Expr::Tuple(elements) | ast::Expr::Array(elements) if self.any_varies(elements)? => {
@@ -93,7 +93,7 @@ impl Binder<'_> {
     }
 
     /// The left side: one value, or the elements of a tuple that is written out.
-    fn left_columns(&self, operand: &ast::Expr) -> Result<Vec<Bound>> {
+    fn left_columns(&self, operand: &ast::Expr) -> Result<Vec<BoundExpr>> {
         let elements = match operand {
             ast::Expr::Tuple(elements) if !elements.is_empty() => elements.as_slice(),
             ast::Expr::Function(call) if call.name == "tuple" && !call.args.is_empty() => {
@@ -104,14 +104,14 @@ impl Binder<'_> {
                 return Ok(vec![bound]);
             }
         };
-        Ok(self.bind_list(elements)?.into_iter().map(Bound::into_value).collect())
+        Ok(self.bind_list(elements)?.into_iter().map(BoundExpr::into_value).collect())
     }
 
     fn names_no_value(&self, parts: &[String]) -> bool {
         self.aliases.get(&parts[0]).is_none() && !matches!(self.scope.find(parts), Ok(Some(_)))
     }
 
-    fn members_of(&self, answer: &Answer) -> Result<Members> {
+    fn members_of(&self, answer: &SubqueryRows) -> Result<Members> {
         let limit = self.session.ctx.settings.max_rows_in_set;
         if limit > 0 && answer.rows as u64 > limit {
             bail!(SetSizeLimitExceeded, "the right side of IN has {} rows, more than {limit}", answer.rows);
@@ -152,7 +152,7 @@ impl Binder<'_> {
     }
 
     /// `x IN (1, 2, 3)` and `(a, b) IN ((1, 2), (3, 4))`.
-    fn in_elements(&self, left: Vec<Bound>, elements: &[ast::Expr], negated: bool) -> Result<Bound> {
+    fn in_elements(&self, left: Vec<BoundExpr>, elements: &[ast::Expr], negated: bool) -> Result<BoundExpr> {
         let mut kept: Vec<Vec<ScalarValue>> = Vec::with_capacity(elements.len());
         let tuples = left.len() > 1;
         // `(a, b) IN (1, 2)` is one tuple.
@@ -183,7 +183,7 @@ impl Binder<'_> {
     }
 
     /// A constant tuple, as of an alias or `tuple(1, 2)`: its elements are the members.
-    fn in_struct(&self, left: Vec<Bound>, tuple: &Bound, negated: bool) -> Result<Bound> {
+    fn in_struct(&self, left: Vec<BoundExpr>, tuple: &BoundExpr, negated: bool) -> Result<BoundExpr> {
         let (Some(ScalarValue::Struct(array)), SqlType::Tuple(types)) =
             (tuple.constant(), tuple.ty.stripped())
         else {
@@ -192,7 +192,7 @@ impl Binder<'_> {
         let mut kept = Vec::with_capacity(types.len());
         for (column, element) in array.columns().iter().zip(types.iter()) {
             let value = ScalarValue::try_from_array(column, 0).map_err(Error::logical)?;
-            if let Some(fitted) = self.fit_row(&left, vec![Bound::literal(value, element.ty.clone())])? {
+            if let Some(fitted) = self.fit_row(&left, vec![BoundExpr::literal(value, element.ty.clone())])? {
                 kept.push(fitted);
             }
         }
@@ -200,7 +200,7 @@ impl Binder<'_> {
     }
 
     /// The values in the types of the left side; `None` if one has no place there.
-    fn fit_row(&self, left: &[Bound], values: Vec<Bound>) -> Result<Option<Vec<ScalarValue>>> {
+    fn fit_row(&self, left: &[BoundExpr], values: Vec<BoundExpr>) -> Result<Option<Vec<ScalarValue>>> {
         let mut fitted = Vec::with_capacity(values.len());
         for (column, value) in left.iter().zip(values) {
             if value.is_null_literal() || value.constant().is_some_and(ScalarValue::is_null) {
@@ -215,7 +215,7 @@ impl Binder<'_> {
     }
 
     /// The member of the type `ty` that is equal to the constant, if there is one.
-    fn member(&self, value: Bound, ty: &SqlType) -> Result<Option<ScalarValue>> {
+    fn member(&self, value: BoundExpr, ty: &SqlType) -> Result<Option<ScalarValue>> {
         let to = ty.stripped();
         if to.enum_number().is_some() && value.ty.stripped().is_float() {
             return Err(no_common_type(&value.ty, ty));
@@ -247,17 +247,17 @@ impl Binder<'_> {
         let is_checked = matches!(to, SqlType::Array(_) | SqlType::Tuple(_) | SqlType::Map(..));
         // A number inside may have become another one.
         if is_checked && !value.ty.is_string() {
-            let same = self.compare(Operator::Eq, Bound::literal(member.clone(), to.clone()), value)?;
+            let same = self.compare(Operator::Eq, BoundExpr::literal(member.clone(), to.clone()), value)?;
             let same = super::evaluate(&same.into_condition()?)?;
             return Ok((same == ScalarValue::Boolean(Some(true))).then_some(member));
         }
         Ok(Some(member))
     }
 
-    fn in_rows(&self, left: Vec<Bound>, rows: Vec<Vec<ScalarValue>>, negated: bool) -> Result<Bound> {
+    fn in_rows(&self, left: Vec<BoundExpr>, rows: Vec<Vec<ScalarValue>>, negated: bool) -> Result<BoundExpr> {
         if rows.is_empty() {
             let outcome = Expr::Literal(ScalarValue::Boolean(Some(negated)), None);
-            return Ok(null_if_left_is(&left, Bound::truth(outcome, false)));
+            return Ok(null_if_left_is(&left, BoundExpr::truth(outcome, false)));
         }
         if let [column] = left.as_slice()
             && rows.len() <= LIST_MEMBERS_MAX
@@ -274,7 +274,7 @@ impl Binder<'_> {
         in_set(left, arrays, negated)
     }
 
-    fn in_members(&self, left: Vec<Bound>, members: Members, negated: bool) -> Result<Bound> {
+    fn in_members(&self, left: Vec<BoundExpr>, members: Members, negated: bool) -> Result<BoundExpr> {
         let left = self.spread(left, members.types.len())?;
         let rows = members.arrays.first().map_or(0, |array| array.len());
         let same = left.iter().zip(&members.types).all(|(column, ty)| column.ty.stripped() == ty.stripped());
@@ -290,7 +290,7 @@ impl Binder<'_> {
                 .zip(&members.types)
                 .map(|(array, ty)| {
                     let value = ScalarValue::try_from_array(array, row).map_err(Error::logical)?;
-                    Ok(Bound::literal(value, ty.clone()))
+                    Ok(BoundExpr::literal(value, ty.clone()))
                 })
                 .collect::<Result<Vec<_>>>()?;
             kept.extend(self.fit_row(&left, values)?);
@@ -299,7 +299,7 @@ impl Binder<'_> {
     }
 
     /// A tuple-valued left side against several columns: its elements.
-    pub(super) fn spread(&self, left: Vec<Bound>, width: usize) -> Result<Vec<Bound>> {
+    pub(super) fn spread(&self, left: Vec<BoundExpr>, width: usize) -> Result<Vec<BoundExpr>> {
         if left.len() == width {
             return Ok(left);
         }
@@ -316,16 +316,16 @@ impl Binder<'_> {
     }
 }
 
-fn in_list(column: Bound, values: Vec<Expr>, negated: bool) -> Bound {
+fn in_list(column: BoundExpr, values: Vec<Expr>, negated: bool) -> BoundExpr {
     let nullable = column.accepts_null();
-    Bound::truth(Expr::InList(InList::new(Box::new(column.expr), values, negated)), nullable)
+    BoundExpr::truth(Expr::InList(InList::new(Box::new(column.expr), values, negated)), nullable)
 }
 
-fn in_set(left: Vec<Bound>, arrays: Vec<ArrayRef>, negated: bool) -> Result<Bound> {
+fn in_set(left: Vec<BoundExpr>, arrays: Vec<ArrayRef>, negated: bool) -> Result<BoundExpr> {
     let function = InSet::new(arrays)?.into_function();
     let args = left.iter().map(|column| column.expr.clone()).collect();
     let call = Expr::ScalarFunction(ScalarFunction::new_udf(function, args));
-    Ok(null_if_left_is(&left, Bound::truth(if negated { !call } else { call }, false)))
+    Ok(null_if_left_is(&left, BoundExpr::truth(if negated { !call } else { call }, false)))
 }
 
 /// Whether ClickHouse cuts a time that stands in a set down to the type of the left side, where a comparison does not.
@@ -338,12 +338,12 @@ fn is_cut_in_sets(from: &SqlType, to: &SqlType) -> bool {
 }
 
 /// Whether NULL is in a set is NULL; a tuple with a NULL in it is in none.
-pub(super) fn null_if_left_is(left: &[Bound], outcome: Bound) -> Bound {
+pub(super) fn null_if_left_is(left: &[BoundExpr], outcome: BoundExpr) -> BoundExpr {
     match left {
         [column] if column.accepts_null() => {
             let null = Expr::Literal(ScalarValue::Boolean(None), None);
             let has_value = column.expr.clone().is_not_null();
-            Bound::truth(crate::bound::case(vec![(has_value, outcome.expr)], null), true)
+            BoundExpr::truth(crate::bound_expr::case(vec![(has_value, outcome.expr)], null), true)
         }
         _ => outcome,
     }

@@ -10,7 +10,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Expr;
 
 use super::{Binder, convert};
-use crate::bound::{Bound, all_of, case, contains, is_aggregate, is_column, is_unnest, is_window};
+use crate::bound_expr::{BoundExpr, all_of, case, contains, is_aggregate, is_column, is_unnest, is_window};
 
 impl Binder<'_> {
     /// Whether one of `elements` is no constant.
@@ -29,7 +29,12 @@ impl Binder<'_> {
     }
 
     /// `left IN (elements)`.
-    pub(super) fn in_values(&self, left: Vec<Bound>, elements: &[ast::Expr], negated: bool) -> Result<Bound> {
+    pub(super) fn in_values(
+        &self,
+        left: Vec<BoundExpr>,
+        elements: &[ast::Expr],
+        negated: bool,
+    ) -> Result<BoundExpr> {
         let is_tuple = left.len() > 1;
         // `(a, b) IN (x, y)` is one tuple.
         let is_one_tuple = is_tuple && !elements.iter().any(|element| matches!(element, ast::Expr::Tuple(_)));
@@ -43,7 +48,12 @@ impl Binder<'_> {
     }
 
     /// `left IN right`, where the right side is a value of a row: an array or a tuple of members, or the one member.
-    pub(super) fn in_value(&self, left: Vec<Bound>, right: Bound, negated: bool) -> Result<Bound> {
+    pub(super) fn in_value(
+        &self,
+        left: Vec<BoundExpr>,
+        right: BoundExpr,
+        negated: bool,
+    ) -> Result<BoundExpr> {
         let left = self.single(left)?;
         let members = match (right.ty.stripped().clone(), left.ty.stripped()) {
             (SqlType::Array(_), SqlType::Array(_)) | (SqlType::Tuple(_), SqlType::Tuple(_)) => vec![right],
@@ -61,7 +71,7 @@ impl Binder<'_> {
         self.has_member(left, members, negated)
     }
 
-    fn as_array(&self, left: &Bound, members: Vec<Bound>) -> Result<Bound> {
+    fn as_array(&self, left: &BoundExpr, members: Vec<BoundExpr>) -> Result<BoundExpr> {
         let ty = member_type(left, members.iter().map(|member| &member.ty));
         let members = members
             .into_iter()
@@ -70,14 +80,14 @@ impl Binder<'_> {
         self.call("array", members)
     }
 
-    fn single(&self, left: Vec<Bound>) -> Result<Bound> {
-        match <[Bound; 1]>::try_from(left) {
+    fn single(&self, left: Vec<BoundExpr>) -> Result<BoundExpr> {
+        match <[BoundExpr; 1]>::try_from(left) {
             Ok([value]) => Ok(value),
             Err(values) => self.call("tuple", values),
         }
     }
 
-    fn has_member(&self, left: Bound, members: Bound, negated: bool) -> Result<Bound> {
+    fn has_member(&self, left: BoundExpr, members: BoundExpr, negated: bool) -> Result<BoundExpr> {
         let mut conditions = Vec::new();
         if let SqlType::Tuple(elements) = left.ty.stripped().clone() {
             for (at, _) in elements.iter().enumerate().filter(|(_, element)| element.ty.accepts_null()) {
@@ -95,13 +105,13 @@ impl Binder<'_> {
         if let Some(is_null) = is_null {
             answer = case(vec![(is_null, Expr::Literal(ScalarValue::Boolean(None), None))], answer);
         }
-        Ok(Bound::truth(answer, true))
+        Ok(BoundExpr::truth(answer, true))
     }
 }
 
 /// The type that members have beside `left`: one that holds them and it, or else its own. They may be NULL where the
 /// type can.
-fn member_type<'t>(left: &'t Bound, members: impl IntoIterator<Item = &'t SqlType>) -> SqlType {
+fn member_type<'t>(left: &'t BoundExpr, members: impl IntoIterator<Item = &'t SqlType>) -> SqlType {
     let own = left.ty.stripped();
     let types: Vec<&SqlType> =
         std::iter::once(own).chain(members.into_iter().map(SqlType::stripped)).collect();

@@ -14,8 +14,8 @@ use datafusion::logical_expr::{Expr, Operator};
 
 use super::Binder;
 use super::fold::fold_call;
-use crate::bound::{
-    Bound, collect, contains, is_aggregate, is_argument, is_column, is_unnest, is_window, replace,
+use crate::bound_expr::{
+    BoundExpr, collect, contains, is_aggregate, is_argument, is_column, is_unnest, is_window, replace,
 };
 use crate::correlated;
 use crate::scope::{ColumnValue, ScopeColumn, bare_column};
@@ -26,14 +26,14 @@ const OVER_VALUES: &[&str] =
 
 /// A lambda bound over the elements of its arrays.
 struct BoundLambda {
-    arrays: Vec<Bound>,
-    body: Bound,
+    arrays: Vec<BoundExpr>,
+    body: BoundExpr,
     params: Vec<String>,
 }
 
 impl Binder<'_> {
     /// A call whose first argument is a lambda; `None` if it is not.
-    pub(super) fn bind_lambda_call(&self, call: &ast::FunctionCall) -> Result<Option<Bound>> {
+    pub(super) fn bind_lambda_call(&self, call: &ast::FunctionCall) -> Result<Option<BoundExpr>> {
         let Some((ast::Expr::Lambda(lambda), arrays)) = call.args.split_first() else {
             return Ok(None);
         };
@@ -49,15 +49,15 @@ impl Binder<'_> {
             "arrayCount" => self.count_true(name, lambda()?, true)?,
             "arrayExists" => {
                 let count = self.count_true(name, lambda()?, true)?;
-                self.compare(Operator::NotEq, count, Bound::uint8(0))?
+                self.compare(Operator::NotEq, count, BoundExpr::uint8(0))?
             }
             "arrayAll" => {
                 let count = self.count_true(name, lambda()?, false)?;
-                self.compare(Operator::Eq, count, Bound::uint8(0))?
+                self.compare(Operator::Eq, count, BoundExpr::uint8(0))?
             }
             "arrayFirstIndex" => {
                 let mask = self.mask(name, lambda()?, true)?;
-                let index = self.call("indexOf", vec![mask, Bound::uint8(1)])?;
+                let index = self.call("indexOf", vec![mask, BoundExpr::uint8(1)])?;
                 self.call("toUInt32", vec![index])?
             }
             "arrayLastIndex" => self.last_index(name, lambda()?)?,
@@ -83,7 +83,7 @@ impl Binder<'_> {
                 arrays.len()
             );
         }
-        let arrays: Vec<Bound> = self.bind_list(arrays)?.into_iter().map(Bound::into_value).collect();
+        let arrays: Vec<BoundExpr> = self.bind_list(arrays)?.into_iter().map(BoundExpr::into_value).collect();
         let (mut scope, mut aliases) = (self.scope.clone(), self.aliases.clone());
         // Inside, the name of a parameter is the parameter.
         for column in scope.columns.iter_mut().filter(|column| lambda.params.contains(&column.name)) {
@@ -121,52 +121,52 @@ impl Binder<'_> {
         Ok(BoundLambda { arrays, body, params })
     }
 
-    fn mapped(&self, name: &str, mut lambda: BoundLambda) -> Result<Bound> {
+    fn mapped(&self, name: &str, mut lambda: BoundLambda) -> Result<BoundExpr> {
         lambda.body = lambda.body.into_value();
         let ty = SqlType::array_of(lambda.body.ty.clone());
         Ok(lambda_call(name, LambdaKind::Map, lambda, ty))
     }
 
-    fn filtered(&self, name: &str, mut lambda: BoundLambda) -> Result<Bound> {
+    fn filtered(&self, name: &str, mut lambda: BoundLambda) -> Result<BoundExpr> {
         let ty = lambda.arrays[0].ty.clone();
-        lambda.body = Bound::truth(lambda.body.into_condition()?, true);
+        lambda.body = BoundExpr::truth(lambda.body.into_condition()?, true);
         Ok(lambda_call(name, LambdaKind::Filter, lambda, ty))
     }
 
-    fn sorted(&self, name: &str, mut lambda: BoundLambda, descending: bool) -> Result<Bound> {
+    fn sorted(&self, name: &str, mut lambda: BoundLambda, descending: bool) -> Result<BoundExpr> {
         let ty = lambda.arrays[0].ty.clone();
         lambda.body = lambda.body.into_value();
         Ok(lambda_call(name, LambdaKind::Sort { descending }, lambda, ty))
     }
 
-    fn element_of_filtered(&self, name: &str, lambda: BoundLambda, index: i64) -> Result<Bound> {
+    fn element_of_filtered(&self, name: &str, lambda: BoundLambda, index: i64) -> Result<BoundExpr> {
         let filtered = self.filtered(name, lambda)?;
-        let index = Bound::literal(datafusion::common::ScalarValue::Int64(Some(index)), SqlType::Int64);
+        let index = BoundExpr::literal(datafusion::common::ScalarValue::Int64(Some(index)), SqlType::Int64);
         self.call("arrayElement", vec![filtered, index])
     }
 
     /// An array of 1 where the body is true (or, with `when` false, where it is not), and 0 elsewhere.
-    fn mask(&self, name: &str, mut lambda: BoundLambda, when: bool) -> Result<Bound> {
+    fn mask(&self, name: &str, mut lambda: BoundLambda, when: bool) -> Result<BoundExpr> {
         let condition = lambda.body.into_condition()?;
         let condition = if when { condition.is_true() } else { condition.is_not_true() };
-        lambda.body = Bound::truth(condition, false);
+        lambda.body = BoundExpr::truth(condition, false);
         self.mapped(name, lambda)
     }
 
-    fn count_true(&self, name: &str, lambda: BoundLambda, when: bool) -> Result<Bound> {
+    fn count_true(&self, name: &str, lambda: BoundLambda, when: bool) -> Result<BoundExpr> {
         let mask = self.mask(name, lambda, when)?;
         self.call("arrayCount", vec![mask])
     }
 
     /// The position counted from the end, turned around; 0 stays 0.
-    fn last_index(&self, name: &str, lambda: BoundLambda) -> Result<Bound> {
+    fn last_index(&self, name: &str, lambda: BoundLambda) -> Result<BoundExpr> {
         let mask = self.mask(name, lambda, true)?;
         let reversed = self.call("arrayReverse", vec![mask.clone()])?;
-        let from_end = self.call("indexOf", vec![reversed, Bound::uint8(1)])?;
+        let from_end = self.call("indexOf", vec![reversed, BoundExpr::uint8(1)])?;
         let length = self.call("length", vec![mask])?;
-        let behind = self.call("plus", vec![length, Bound::uint8(1)])?;
+        let behind = self.call("plus", vec![length, BoundExpr::uint8(1)])?;
         let index = self.call("minus", vec![behind, from_end.clone()])?;
-        let found = self.compare(Operator::NotEq, from_end, Bound::uint8(0))?;
+        let found = self.compare(Operator::NotEq, from_end, BoundExpr::uint8(0))?;
         let index = self.call("multiply", vec![index, found])?;
         self.call("toUInt32", vec![index])
     }
@@ -190,7 +190,7 @@ fn refuse_aggregates_of(name: &str, body: &Expr, params: &[String]) -> Result<()
 }
 
 /// The call over the arrays and what the body takes from outside.
-fn lambda_call(name: &str, kind: LambdaKind, lambda: BoundLambda, ty: SqlType) -> Bound {
+fn lambda_call(name: &str, kind: LambdaKind, lambda: BoundLambda, ty: SqlType) -> BoundExpr {
     let BoundLambda { arrays, body, params } = lambda;
     let mut outside = Vec::new();
     collect(&body.expr, |part| is_column(part) || is_argument(part) || is_aggregate(part), &mut outside);
@@ -210,7 +210,7 @@ fn lambda_call(name: &str, kind: LambdaKind, lambda: BoundLambda, ty: SqlType) -
     let return_field = Arc::new(Field::new(name, ty.carrier(), false));
     let function = LambdaCall::function(name.to_owned(), kind, body_expr, columns, array_count, return_field);
     if let Some(value) = fold_call(&function, &args) {
-        return Bound::literal(value, ty);
+        return BoundExpr::literal(value, ty);
     }
-    Bound::new(Expr::ScalarFunction(ScalarFunction::new_udf(function, args)), ty)
+    BoundExpr::new(Expr::ScalarFunction(ScalarFunction::new_udf(function, args)), ty)
 }

@@ -4,14 +4,14 @@ use basalt_base::Result;
 use basalt_functions::scalar::DICT_GET_FOUND;
 
 use super::{Binder, convert, convert_exactly};
-use crate::bound::Bound;
+use crate::bound_expr::BoundExpr;
 
 impl Binder<'_> {
     /// The call as a choice between the value that was found and the default; `None` if `name` takes no
     /// default, or one that is constant and costs nothing.
     ///
     /// The lookup stands in the plan twice, and is computed once: it is a common subexpression.
-    pub(super) fn bind_lazy_default(&self, name: &str, args: &[Bound]) -> Result<Option<Bound>> {
+    pub(super) fn bind_lazy_default(&self, name: &str, args: &[BoundExpr]) -> Result<Option<BoundExpr>> {
         let takes_default = name.starts_with("dictGet") && name.ends_with("OrDefault");
         let Some((default, key)) = args.split_last().filter(|_| takes_default) else { return Ok(None) };
         if default.constant().is_some() || key.len() < 3 {

@@ -4,13 +4,13 @@ use basalt_base::{Error, ErrorCode, Result, SqlType};
 use basalt_sql::ast::Literal;
 use datafusion::common::ScalarValue;
 
-use crate::bound::Bound;
+use crate::bound_expr::BoundExpr;
 
 /// The constant with its type.
-pub(super) fn bind(literal: &Literal) -> Result<Bound> {
+pub(super) fn bind(literal: &Literal) -> Result<BoundExpr> {
     Ok(match literal {
-        Literal::Null => Bound::null(),
-        Literal::Bool(value) => Bound::literal(ScalarValue::Boolean(Some(*value)), SqlType::Bool),
+        Literal::Null => BoundExpr::null(),
+        Literal::Bool(value) => BoundExpr::literal(ScalarValue::Boolean(Some(*value)), SqlType::Bool),
         Literal::UInt(value) => unsigned(*value),
         Literal::Int(value) if *value >= 0 => unsigned(value.unsigned_abs()),
         Literal::Int(value) => signed(*value),
@@ -20,7 +20,7 @@ pub(super) fn bind(literal: &Literal) -> Result<Bound> {
 }
 
 /// `-literal`: a constant of its own, because `-1` is an `Int8` and not a negated `UInt8`.
-pub(super) fn bind_negative(literal: &Literal) -> Result<Option<Bound>> {
+pub(super) fn bind_negative(literal: &Literal) -> Result<Option<BoundExpr>> {
     Ok(match literal {
         Literal::UInt(0) => Some(unsigned(0)),
         Literal::UInt(value) if *value <= i64::MIN.unsigned_abs() => {
@@ -32,11 +32,11 @@ pub(super) fn bind_negative(literal: &Literal) -> Result<Option<Bound>> {
     })
 }
 
-pub(super) fn string(bytes: &[u8]) -> Bound {
-    Bound::literal(ScalarValue::BinaryView(Some(bytes.to_vec())), SqlType::String)
+pub(super) fn string(bytes: &[u8]) -> BoundExpr {
+    BoundExpr::literal(ScalarValue::BinaryView(Some(bytes.to_vec())), SqlType::String)
 }
 
-fn unsigned(value: u64) -> Bound {
+fn unsigned(value: u64) -> BoundExpr {
     let (value, ty) = if let Ok(value) = u8::try_from(value) {
         (ScalarValue::UInt8(Some(value)), SqlType::UInt8)
     } else if let Ok(value) = u16::try_from(value) {
@@ -46,10 +46,10 @@ fn unsigned(value: u64) -> Bound {
     } else {
         (ScalarValue::UInt64(Some(value)), SqlType::UInt64)
     };
-    Bound::literal(value, ty)
+    BoundExpr::literal(value, ty)
 }
 
-fn signed(value: i64) -> Bound {
+fn signed(value: i64) -> BoundExpr {
     let (value, ty) = if let Ok(value) = i8::try_from(value) {
         (ScalarValue::Int8(Some(value)), SqlType::Int8)
     } else if let Ok(value) = i16::try_from(value) {
@@ -59,11 +59,11 @@ fn signed(value: i64) -> Bound {
     } else {
         (ScalarValue::Int64(Some(value)), SqlType::Int64)
     };
-    Bound::literal(value, ty)
+    BoundExpr::literal(value, ty)
 }
 
-fn float(value: f64) -> Bound {
-    Bound::literal(ScalarValue::Float64(Some(value)), SqlType::Float64)
+fn float(value: f64) -> BoundExpr {
+    BoundExpr::literal(ScalarValue::Float64(Some(value)), SqlType::Float64)
 }
 
 fn parse_float(text: &str) -> Result<f64> {
@@ -71,6 +71,6 @@ fn parse_float(text: &str) -> Result<f64> {
 }
 
 /// A position, as `tupleElement` takes it.
-pub(super) fn bind_index(index: u64) -> Result<Bound> {
+pub(super) fn bind_index(index: u64) -> Result<BoundExpr> {
     bind(&Literal::UInt(index))
 }

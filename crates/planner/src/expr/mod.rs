@@ -31,13 +31,13 @@ use basalt_base::{Error, ErrorCode, Result, bail};
 use basalt_sql::ast;
 use datafusion::logical_expr::Expr;
 
-use crate::bound::{Bound, contains, is_aggregate, is_argument, is_column, is_unnest, is_window};
+use crate::bound_expr::{BoundExpr, contains, is_aggregate, is_argument, is_column, is_unnest, is_window};
 use crate::names::canonical;
 use crate::scope::{Aliases, Env, Scope};
 use crate::session::Session;
 
 /// The ALIAS columns of a scope that were bound already.
-type AliasColumns = Rc<RefCell<HashMap<(Option<usize>, String), Bound>>>;
+type AliasColumns = Rc<RefCell<HashMap<(Option<usize>, String), BoundExpr>>>;
 
 /// Binds expressions over one scope.
 pub(crate) struct Binder<'s> {
@@ -48,7 +48,7 @@ pub(crate) struct Binder<'s> {
     pub(crate) windows: &'s [(ast::Ident, ast::WindowSpec)],
     /// Aliases whose expressions are being bound: inside, their names mean columns.
     expanding: RefCell<Vec<String>>,
-    expanded: RefCell<HashMap<String, Bound>>,
+    expanded: RefCell<HashMap<String, BoundExpr>>,
     /// What ALIAS columns stand for, by table and name.
     alias_columns: AliasColumns,
     in_aggregate: Cell<bool>,
@@ -81,7 +81,7 @@ impl<'s> Binder<'s> {
     }
 
     /// Binds an expression that stands for one value.
-    pub(crate) fn bind(&self, expr: &ast::Expr) -> Result<Bound> {
+    pub(crate) fn bind(&self, expr: &ast::Expr) -> Result<BoundExpr> {
         let _depth = match expr {
             ast::Expr::Literal(_) => self.session.enter_literal()?,
             _ => self.session.enter_expr()?,
@@ -119,7 +119,7 @@ impl<'s> Binder<'s> {
     }
 
     /// Arrays, tuples, maps and the access to their elements: calls of functions.
-    fn bind_composite(&self, expr: &ast::Expr) -> Result<Bound> {
+    fn bind_composite(&self, expr: &ast::Expr) -> Result<BoundExpr> {
         match expr {
             ast::Expr::Array(elements) => self.call_over("array", elements),
             ast::Expr::Tuple(elements) => self.call_over("tuple", elements),
@@ -145,7 +145,7 @@ impl<'s> Binder<'s> {
     }
 
     /// Binds a list in which `*` and COLUMNS stand for several values.
-    pub(crate) fn bind_list(&self, exprs: &[ast::Expr]) -> Result<Vec<Bound>> {
+    pub(crate) fn bind_list(&self, exprs: &[ast::Expr]) -> Result<Vec<BoundExpr>> {
         let mut bound = Vec::with_capacity(exprs.len());
         for expr in exprs {
             match expr {
@@ -158,8 +158,8 @@ impl<'s> Binder<'s> {
         Ok(bound)
     }
 
-    fn bind_single(&self, expr: &ast::Expr) -> Result<Bound> {
-        match <[(String, Bound); 1]>::try_from(self.expand_columns(expr)?) {
+    fn bind_single(&self, expr: &ast::Expr) -> Result<BoundExpr> {
+        match <[(String, BoundExpr); 1]>::try_from(self.expand_columns(expr)?) {
             Ok([(_, column)]) => Ok(column),
             Err(columns) => Err(Error::new(
                 ErrorCode::BadArguments,
@@ -182,7 +182,7 @@ impl<'s> Binder<'s> {
     }
 
     /// Binds an expression over constants: no column, no aggregate.
-    pub(crate) fn bind_constant(&self, expr: &ast::Expr) -> Result<Bound> {
+    pub(crate) fn bind_constant(&self, expr: &ast::Expr) -> Result<BoundExpr> {
         let bound = self.bind(expr)?.into_value();
         if bound.constant().is_some() {
             return Ok(bound);
@@ -193,6 +193,6 @@ impl<'s> Binder<'s> {
             bail!(BadArguments, "`{}` is not a constant", canonical(expr));
         }
         let value = evaluate(&bound.expr)?;
-        Ok(Bound::literal(value, bound.ty))
+        Ok(BoundExpr::literal(value, bound.ty))
     }
 }

@@ -6,11 +6,11 @@ use basalt_sql::ast::{self, BinaryOp, UnaryOp};
 use datafusion::logical_expr::Operator;
 
 use super::{Binder, convert};
-use crate::bound::{Bound, all_of, any_of};
+use crate::bound_expr::{BoundExpr, all_of, any_of};
 use crate::names::{chain, function_of};
 
 impl Binder<'_> {
-    pub(super) fn bind_unary(&self, op: UnaryOp, operand: &ast::Expr) -> Result<Bound> {
+    pub(super) fn bind_unary(&self, op: UnaryOp, operand: &ast::Expr) -> Result<BoundExpr> {
         match op {
             UnaryOp::Minus => {
                 if let ast::Expr::Literal(literal) = operand
@@ -25,7 +25,7 @@ impl Binder<'_> {
         }
     }
 
-    pub(super) fn bind_binary(&self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr) -> Result<Bound> {
+    pub(super) fn bind_binary(&self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr) -> Result<BoundExpr> {
         let comparison = |operator| self.bind_comparison(operator, left, right);
         match op {
             BinaryOp::And | BinaryOp::Or => {
@@ -60,21 +60,21 @@ impl Binder<'_> {
     }
 
     /// AND or OR of all operands; a Bool if one of them is a Bool that is not Nullable.
-    pub(super) fn logic(&self, is_and: bool, operands: Vec<Bound>) -> Result<Bound> {
-        let nullable = operands.iter().any(Bound::accepts_null);
+    pub(super) fn logic(&self, is_and: bool, operands: Vec<BoundExpr>) -> Result<BoundExpr> {
+        let nullable = operands.iter().any(BoundExpr::accepts_null);
         let bools = operands.iter().any(|operand| operand.ty == SqlType::Bool);
-        let conditions = operands.into_iter().map(Bound::into_condition).collect::<Result<Vec<_>>>()?;
+        let conditions = operands.into_iter().map(BoundExpr::into_condition).collect::<Result<Vec<_>>>()?;
         let combined = if is_and { all_of(conditions) } else { any_of(conditions) };
         let expr = combined.ok_or_else(|| Error::logical("AND without operands"))?;
-        Ok(if bools { bool_bound(expr, nullable) } else { Bound::truth(expr, nullable) })
+        Ok(if bools { bool_bound(expr, nullable) } else { BoundExpr::truth(expr, nullable) })
     }
 
-    pub(super) fn negate(&self, operand: Bound) -> Result<Bound> {
+    pub(super) fn negate(&self, operand: BoundExpr) -> Result<BoundExpr> {
         let nullable = operand.accepts_null();
         let is_bool = operand.ty.stripped() == &SqlType::Bool;
         let args = [operand.kind()];
         let expr = !operand.into_condition()?;
-        let negated = if is_bool { bool_bound(expr, nullable) } else { Bound::truth(expr, nullable) };
+        let negated = if is_bool { bool_bound(expr, nullable) } else { BoundExpr::truth(expr, nullable) };
         Ok(negated.low_cardinality_as(&args))
     }
 
@@ -84,7 +84,7 @@ impl Binder<'_> {
         low: &ast::Expr,
         high: &ast::Expr,
         negated: bool,
-    ) -> Result<Bound> {
+    ) -> Result<BoundExpr> {
         let operand = self.bind(operand)?;
         let (low, high) = (self.bind(low)?, self.bind(high)?);
         let (below, above) =
@@ -93,21 +93,21 @@ impl Binder<'_> {
         self.logic(!negated, bounds)
     }
 
-    pub(super) fn bind_is_null(&self, operand: &ast::Expr, negated: bool) -> Result<Bound> {
+    pub(super) fn bind_is_null(&self, operand: &ast::Expr, negated: bool) -> Result<BoundExpr> {
         let operand = self.bind(operand)?;
         Ok(self.is_null(operand, negated))
     }
 
-    pub(super) fn is_null(&self, operand: Bound, negated: bool) -> Bound {
+    pub(super) fn is_null(&self, operand: BoundExpr, negated: bool) -> BoundExpr {
         if !operand.accepts_null() {
-            return Bound::uint8(u8::from(negated));
+            return BoundExpr::uint8(u8::from(negated));
         }
         let expr = if negated { operand.expr.is_not_null() } else { operand.expr.is_null() };
-        Bound::truth(expr, false)
+        BoundExpr::truth(expr, false)
     }
 
     /// `INTERVAL value unit`: a number of units.
-    pub(super) fn bind_interval(&self, value: &ast::Expr, unit: IntervalUnit) -> Result<Bound> {
+    pub(super) fn bind_interval(&self, value: &ast::Expr, unit: IntervalUnit) -> Result<BoundExpr> {
         let value = self.bind(value)?;
         if let SqlType::Interval(_) = value.ty.stripped() {
             return convert(value, &SqlType::Interval(unit), self.session.ctx);
@@ -115,7 +115,7 @@ impl Binder<'_> {
         self.interval(value, unit)
     }
 
-    pub(super) fn interval(&self, value: Bound, unit: IntervalUnit) -> Result<Bound> {
+    pub(super) fn interval(&self, value: BoundExpr, unit: IntervalUnit) -> Result<BoundExpr> {
         if value.is_null_literal() {
             return convert(value, &SqlType::Interval(unit).into_nullable(), self.session.ctx);
         }
@@ -134,11 +134,11 @@ impl Binder<'_> {
         };
         let ty = SqlType::Interval(unit);
         let ty = if wide.accepts_null() { ty.into_nullable() } else { ty };
-        Ok(Bound::new(wide.expr, ty))
+        Ok(BoundExpr::new(wide.expr, ty))
     }
 
     /// `+` and `-`, where a date may meet an interval.
-    pub(super) fn sum(&self, op: BinaryOp, left: Bound, right: Bound) -> Result<Bound> {
+    pub(super) fn sum(&self, op: BinaryOp, left: BoundExpr, right: BoundExpr) -> Result<BoundExpr> {
         let (moment, amount, unit) = match (left.ty.stripped(), right.ty.stripped()) {
             (_, &SqlType::Interval(unit)) => (left, right, unit),
             (&SqlType::Interval(unit), _) if op == BinaryOp::Plus => (right, left, unit),
@@ -146,11 +146,11 @@ impl Binder<'_> {
         };
         let verb = if op == BinaryOp::Plus { "add" } else { "subtract" };
         let number = if amount.accepts_null() { SqlType::Int64.into_nullable() } else { SqlType::Int64 };
-        let amount = Bound::new(amount.expr, number);
+        let amount = BoundExpr::new(amount.expr, number);
         self.call(&format!("{verb}{unit}s"), vec![moment, amount])
     }
 }
 
-fn bool_bound(expr: datafusion::logical_expr::Expr, nullable: bool) -> Bound {
-    Bound::new(expr, if nullable { SqlType::Bool.into_nullable() } else { SqlType::Bool })
+fn bool_bound(expr: datafusion::logical_expr::Expr, nullable: bool) -> BoundExpr {
+    BoundExpr::new(expr, if nullable { SqlType::Bool.into_nullable() } else { SqlType::Bool })
 }

@@ -5,11 +5,11 @@ use basalt_functions::{bad_parameter, parameter_text};
 use basalt_sql::ast::TypeName;
 
 use super::{Binder, convert, literal};
-use crate::bound::Bound;
+use crate::bound_expr::BoundExpr;
 
 impl Binder<'_> {
     /// `{name:Type}`: the text that came with the query, as a value of that type.
-    pub(super) fn bind_parameter(&self, name: &str, ty: &TypeName) -> Result<Bound> {
+    pub(super) fn bind_parameter(&self, name: &str, ty: &TypeName) -> Result<BoundExpr> {
         let Some(text) = self.session.ctx.parameters.get(name) else {
             return Err(Error::new(
                 ErrorCode::UnknownQueryParameter,
@@ -18,7 +18,7 @@ impl Binder<'_> {
         };
         let ty = basalt_sql::resolve_type(ty)?;
         if ty.accepts_null() && text == "\\N" {
-            return convert(Bound::null(), &ty, self.session.ctx);
+            return convert(BoundExpr::null(), &ty, self.session.ctx);
         }
         let value = literal::string(&parameter_text(name, text, &ty)?);
         convert(value, &ty, self.session.ctx).map_err(|error| bad_parameter(name, &ty, error))

@@ -10,16 +10,16 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 
 use super::in_set::{no_common_type, null_if_left_is};
 use super::{Binder, convert};
-use crate::answer::Answer;
-use crate::bound::Bound;
+use crate::bound_expr::BoundExpr;
 use crate::correlated::{Correlated, CorrelatedKind, Outer};
 use crate::plan::{Subplan, projected};
 use crate::scope::bare_column;
 use crate::select::plan_subquery;
+use crate::subquery_rows::SubqueryRows;
 
 /// A subquery in an expression.
 pub(super) enum Subquery {
-    Answered(Rc<Answer>),
+    Answered(Rc<SubqueryRows>),
     /// It names columns of the query around it, which is the second.
     Correlated(Box<Subplan>, Rc<Outer>),
 }
@@ -35,7 +35,7 @@ impl Binder<'_> {
         if !outer.arguments().is_empty() {
             return Ok(Subquery::Correlated(Box::new(planned), outer));
         }
-        let answer = Rc::new(Answer::run(planned.plan, planned.columns, self.session)?);
+        let answer = Rc::new(SubqueryRows::run(planned.plan, planned.columns, self.session)?);
         if !outer.is_named() {
             self.session.remember(query, &answer);
         }
@@ -43,14 +43,14 @@ impl Binder<'_> {
     }
 
     /// `(SELECT ...)` as a value: NULL if it has no row, a tuple if it has several columns.
-    pub(super) fn bind_scalar_subquery(&self, query: &ast::Query) -> Result<Bound> {
+    pub(super) fn bind_scalar_subquery(&self, query: &ast::Query) -> Result<BoundExpr> {
         match self.subquery(query)? {
             Subquery::Answered(answer) => self.scalar_of(&answer),
             Subquery::Correlated(planned, outer) => scalar_correlated(query, *planned, &outer),
         }
     }
 
-    fn scalar_of(&self, answer: &Answer) -> Result<Bound> {
+    fn scalar_of(&self, answer: &SubqueryRows) -> Result<BoundExpr> {
         if answer.rows > 1 {
             bail!(ScalarSubqueryTooManyRows, "a subquery that stands for one value has {} rows", answer.rows);
         }
@@ -65,28 +65,28 @@ impl Binder<'_> {
                 _ => SqlType::Nothing.into_nullable(),
             };
             let null = ScalarValue::try_from(&ty.carrier()).map_err(Error::logical)?;
-            return Ok(Bound::literal(null, ty));
+            return Ok(BoundExpr::literal(null, ty));
         }
         let values = (0..answer.columns.len())
-            .map(|column| answer.value(column, 0).map(|(value, ty)| Bound::literal(value, ty)))
+            .map(|column| answer.value(column, 0).map(|(value, ty)| BoundExpr::literal(value, ty)))
             .collect::<Result<Vec<_>>>()?;
-        match <[Bound; 1]>::try_from(values) {
+        match <[BoundExpr; 1]>::try_from(values) {
             // The type is that of a query without a row.
             Ok([value]) if matches!(value.ty, SqlType::LowCardinality(_)) => Ok(value),
-            Ok([value]) => Ok(Bound::new(value.expr, value.ty.into_nullable())),
+            Ok([value]) => Ok(BoundExpr::new(value.expr, value.ty.into_nullable())),
             Err(values) => self.call("tuple", values),
         }
     }
 
-    pub(super) fn bind_exists(&self, query: &ast::Query) -> Result<Bound> {
+    pub(super) fn bind_exists(&self, query: &ast::Query) -> Result<BoundExpr> {
         match self.subquery(query)? {
-            Subquery::Answered(answer) => Ok(Bound::uint8(u8::from(answer.rows > 0))),
-            Subquery::Correlated(planned, _) if has_one_row(&planned.plan) => Ok(Bound::uint8(1)),
+            Subquery::Answered(answer) => Ok(BoundExpr::uint8(u8::from(answer.rows > 0))),
+            Subquery::Correlated(planned, _) if has_one_row(&planned.plan) => Ok(BoundExpr::uint8(1)),
             Subquery::Correlated(planned, outer) => {
                 let rows = (planned.plan, planned.names);
                 let call =
                     Correlated::call(CorrelatedKind::Exists, query, rows, SqlType::UInt8, &outer, Vec::new());
-                Ok(Bound::truth(call, false))
+                Ok(BoundExpr::truth(call, false))
             }
         }
     }
@@ -94,12 +94,12 @@ impl Binder<'_> {
     /// `left IN (SELECT ...)` with a correlated subquery.
     pub(super) fn in_correlated(
         &self,
-        left: Vec<Bound>,
+        left: Vec<BoundExpr>,
         query: &ast::Query,
         planned: Subplan,
         outer: &Outer,
         negated: bool,
-    ) -> Result<Bound> {
+    ) -> Result<BoundExpr> {
         let left = self.spread(left, planned.columns.len())?;
         let (mut operands, mut members) = (Vec::new(), Vec::new());
         for ((left, column), name) in left.iter().zip(&planned.columns).zip(&planned.names) {
@@ -107,13 +107,13 @@ impl Binder<'_> {
                 return Err(no_common_type(&column.ty, &left.ty));
             };
             operands.push(convert(left.clone(), &ty, self.session.ctx)?.into_value().expr);
-            let member = Bound::new(bare_column(name), column.ty.clone());
+            let member = BoundExpr::new(bare_column(name), column.ty.clone());
             members.push(convert(member, &ty, self.session.ctx)?.into_value().expr.alias(name));
         }
         let rows = (projected(planned.plan, members)?, planned.names);
         let call = Correlated::call(CorrelatedKind::In, query, rows, SqlType::UInt8, outer, operands);
         let is_member: Expr = if negated { !call } else { call };
-        Ok(null_if_left_is(&left, Bound::truth(is_member, false)))
+        Ok(null_if_left_is(&left, BoundExpr::truth(is_member, false)))
     }
 }
 
@@ -128,7 +128,7 @@ fn has_one_row(plan: &LogicalPlan) -> bool {
     }
 }
 
-fn scalar_correlated(query: &ast::Query, planned: Subplan, outer: &Outer) -> Result<Bound> {
+fn scalar_correlated(query: &ast::Query, planned: Subplan, outer: &Outer) -> Result<BoundExpr> {
     let [column] = planned.columns.as_slice() else {
         bail!(
             NumberOfColumnsDoesntMatch,
@@ -139,5 +139,5 @@ fn scalar_correlated(query: &ast::Query, planned: Subplan, outer: &Outer) -> Res
     let ty = column.ty.clone().into_nullable();
     let rows = (planned.plan, planned.names);
     let call = Correlated::call(CorrelatedKind::Scalar, query, rows, ty.clone(), outer, Vec::new());
-    Ok(Bound::new(call, ty))
+    Ok(BoundExpr::new(call, ty))
 }

@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
 
 use super::Binder;
 use super::in_frame::{Toward, in_frame};
-use crate::bound::{Bound, contains, default_value, is_window, or_default};
+use crate::bound_expr::{BoundExpr, contains, default_value, is_window, or_default};
 use crate::select::{partition_key, sort_key};
 
 /// Window definitions that name each other are followed this far.
@@ -39,7 +39,7 @@ pub(super) fn is_window_only(name: &str) -> bool {
 }
 
 impl Binder<'_> {
-    pub(super) fn bind_window(&self, call: &ast::FunctionCall) -> Result<Bound> {
+    pub(super) fn bind_window(&self, call: &ast::FunctionCall) -> Result<BoundExpr> {
         let Some(over) = &call.over else {
             bail!(BadArguments, "`{}` is a window function: it needs OVER (...)", call.name);
         };
@@ -94,7 +94,7 @@ impl Binder<'_> {
         }
         // A frame may have fewer rows than `nth_value` looks for, or none.
         let expr = if is_picking(&call.name) { or_default(expr, &ty)? } else { expr };
-        Ok(Bound::new(expr, ty))
+        Ok(BoundExpr::new(expr, ty))
     }
 
     /// The windows that WINDOW names are checked where they stand, used or not.

@@ -7,7 +7,7 @@ use datafusion::logical_expr::Expr;
 
 use super::relation::FromNames;
 use super::unnest::{unnest, unnest_totals};
-use crate::bound::{Bound, or_default};
+use crate::bound_expr::{BoundExpr, or_default};
 use crate::correlated;
 use crate::expr::Binder;
 use crate::names::canonical;
@@ -19,7 +19,7 @@ struct Unfolded {
     name: String,
     /// The name is a new one: `*` has the array and not its element.
     is_alias: bool,
-    arrays: Vec<Bound>,
+    arrays: Vec<BoundExpr>,
     /// The names of the elements where the arrays are those of a Map.
     is_map: bool,
 }
@@ -121,7 +121,7 @@ fn replace_column(
         };
         let expr = bare_column(plan_name);
         let expr = if left { or_default(expr, element)? } else { expr };
-        elements.push(Bound::new(expr, element.as_ref().clone()));
+        elements.push(BoundExpr::new(expr, element.as_ref().clone()));
     }
     if column.is_map {
         let types = ["keys", "values"].iter().zip(&elements);
@@ -141,7 +141,7 @@ fn replace_column(
         let (nothing, none) = (Scope::default(), Aliases::default());
         let binder = Binder::new(session, env, &nothing, &none, &[]);
         let entry = binder.call("tuple", elements)?;
-        push(scope, column.name, Bound::new(entry.expr, ty), column.is_alias);
+        push(scope, column.name, BoundExpr::new(entry.expr, ty), column.is_alias);
         return Ok(());
     }
     for element in elements {
@@ -151,7 +151,7 @@ fn replace_column(
 }
 
 /// A column that `*` has only in the place of another one. A new name hides a column of a table that has it, too.
-fn push(scope: &mut Scope, name: String, bound: Bound, is_new: bool) {
+fn push(scope: &mut Scope, name: String, bound: BoundExpr, is_new: bool) {
     let value = ColumnValue::Plan(bound.expr);
     let is_known = |column: &&mut ScopeColumn| column.name == name && (!is_new || column.table.is_none());
     if let Some(known) = scope.columns.iter_mut().find(is_known) {

@@ -10,10 +10,10 @@ use basalt_exec::row_order;
 use basalt_sql::ast;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, SortExpr};
 
+use super::bound_clauses::BoundClauses;
 use super::limit;
 use super::order_by::sort_key;
-use super::stage::Stage;
-use crate::bound::Bound;
+use crate::bound_expr::BoundExpr;
 use crate::expr::Binder;
 use crate::float_keys;
 use crate::plan::{Subplan, plan_error, projected};
@@ -22,14 +22,14 @@ use crate::scope::bare_column;
 /// The columns that the projection computes.
 struct Projection {
     names: Vec<String>,
-    values: Vec<Bound>,
+    values: Vec<BoundExpr>,
     /// How many of them are the result; the others are keys.
     results: usize,
 }
 
 impl Projection {
     /// The column that holds `key`, computed beside the result if no result column does.
-    fn column_of(&mut self, key: Bound) -> Bound {
+    fn column_of(&mut self, key: BoundExpr) -> BoundExpr {
         let key = key.into_value();
         if key.constant().is_some() {
             return key;
@@ -42,7 +42,7 @@ impl Projection {
                 self.values.len() - 1
             }
         };
-        Bound::new(bare_column(&self.names[at]), key.ty)
+        BoundExpr::new(bare_column(&self.names[at]), key.ty)
     }
 
     fn exprs(&self) -> Vec<Expr> {
@@ -57,12 +57,12 @@ impl Projection {
 pub(super) fn plan(
     binder: &Binder<'_>,
     select: &ast::Select,
-    stage: Stage,
+    clauses: BoundClauses,
     input: LogicalPlan,
     totals: Option<LogicalPlan>,
 ) -> Result<Subplan> {
-    let Stage { items, order_by, limit_by, .. } = stage;
-    let values: Vec<Bound> = items.iter().map(|item| item.bound.clone().into_value()).collect();
+    let BoundClauses { items, order_by, limit_by, .. } = clauses;
+    let values: Vec<BoundExpr> = items.iter().map(|item| item.bound.clone().into_value()).collect();
     let columns: Vec<Column> =
         items.iter().zip(&values).map(|(item, value)| Column::new(&item.name, value.ty.clone())).collect();
     let constants = values.iter().map(|value| value.constant().is_some()).collect();

@@ -5,8 +5,8 @@ use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
 use basalt_base::Result;
 use basalt_functions::scalar::BoundScalar;
 
-use super::stage::Stage;
-use crate::bound::{collect, contains, is_aggregate, is_unnest, is_window, replace};
+use super::bound_clauses::BoundClauses;
+use crate::bound_expr::{collect, contains, is_aggregate, is_unnest, is_window, replace};
 use crate::plan::projected;
 use crate::scope::bare_column;
 use crate::session::Session;
@@ -40,7 +40,7 @@ pub(super) fn draw<'e>(
 /// As [`draw`], of the calls inside of aggregates: what stands outside of them is computed a group.
 pub(super) fn draw_in_aggregates(
     session: &Session<'_>,
-    stage: &mut Stage,
+    clauses: &mut BoundClauses,
     calls: &mut [Expr],
     plan: LogicalPlan,
 ) -> Result<LogicalPlan> {
@@ -55,7 +55,7 @@ pub(super) fn draw_in_aggregates(
             replacements.push((std::mem::replace(call, replaced.clone()), replaced));
         }
     }
-    stage.replace(&replacements)?;
+    clauses.replace(&replacements)?;
     Ok(plan)
 }
 

@@ -10,7 +10,7 @@ use datafusion::logical_expr::LogicalPlanBuilder;
 use super::query::plan_subquery;
 use super::relation::{FromNames, derived, one_row};
 use super::{array_join, join};
-use crate::bound::Bound;
+use crate::bound_expr::BoundExpr;
 use crate::expr::{Binder, convert};
 use crate::plan::{Subplan, filtered, plan_error, projected};
 use crate::scope::{
@@ -170,7 +170,7 @@ fn as_columns(session: &Session<'_>, planned: Subplan, columns: &[Column]) -> Re
         .iter()
         .zip(planned.columns.iter().zip(columns))
         .map(|(name, (from, to))| {
-            let value = Bound::new(crate::scope::bare_column(name), from.ty.clone());
+            let value = BoundExpr::new(crate::scope::bare_column(name), from.ty.clone());
             Ok(convert(value, &to.ty, session.ctx)?.expr.alias(name))
         })
         .collect::<Result<Vec<_>>>()?;

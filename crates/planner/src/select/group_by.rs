@@ -12,11 +12,11 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::GroupingSet;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
+use super::bound_clauses::BoundClauses;
 use super::order_by::position;
-use super::stage::Stage;
 use super::{chance, injective, inner_totals};
-use crate::bound::{
-    Bound, collect, contains, is_aggregate, is_column, is_unnest, is_window, native_cast, or_default,
+use crate::bound_expr::{
+    BoundExpr, collect, contains, is_aggregate, is_column, is_unnest, is_window, native_cast, or_default,
 };
 use crate::correlated::is_correlated;
 use crate::expr::Binder;
@@ -44,7 +44,7 @@ pub(super) struct Aggregation {
 #[derive(Clone)]
 pub(super) struct Key {
     /// Over the input.
-    pub(super) bound: Bound,
+    pub(super) bound: BoundExpr,
     /// Over the output.
     pub(super) column: PlanColumn,
 }
@@ -60,7 +60,11 @@ impl Key {
 }
 
 /// Binds the keys into the stage and tells how they form sets.
-pub(super) fn bind_keys(binder: &Binder<'_>, select: &ast::Select, stage: &mut Stage) -> Result<Sets> {
+pub(super) fn bind_keys(
+    binder: &Binder<'_>,
+    select: &ast::Select,
+    clauses: &mut BoundClauses,
+) -> Result<Sets> {
     let mut bind = |exprs: &[ast::Expr]| -> Result<Vec<usize>> {
         let mut positions = Vec::with_capacity(exprs.len());
         for expr in exprs {
@@ -69,11 +73,11 @@ pub(super) fn bind_keys(binder: &Binder<'_>, select: &ast::Select, stage: &mut S
                 other => std::slice::from_ref(other),
             };
             for part in parts {
-                let keys = match position(part, stage.items.len(), "GROUP BY")? {
-                    Some(at) => vec![stage.items[at].bound.clone()],
+                let keys = match position(part, clauses.items.len(), "GROUP BY")? {
+                    Some(at) => vec![clauses.items[at].bound.clone()],
                     None => binder.bind_list(std::slice::from_ref(part))?,
                 };
-                positions.extend(keys.into_iter().map(|key| add_key(stage, key)));
+                positions.extend(keys.into_iter().map(|key| add_key(clauses, key)));
             }
         }
         Ok(positions)
@@ -91,14 +95,14 @@ pub(super) fn bind_keys(binder: &Binder<'_>, select: &ast::Select, stage: &mut S
         }
         Some(ast::GroupBy::All) => {
             let later = |expr: &Expr| contains(expr, is_aggregate) || contains(expr, is_window);
-            let keys: Vec<Bound> = stage
+            let keys: Vec<BoundExpr> = clauses
                 .items
                 .iter()
                 .map(|item| item.bound.clone())
                 .filter(|bound| !later(&bound.expr))
                 .collect();
             for key in keys {
-                add_key(stage, key);
+                add_key(clauses, key);
             }
             Sets::Plain
         }
@@ -120,13 +124,14 @@ fn each_once(positions: Vec<usize>) -> Vec<usize> {
     positions.into_iter().filter(|&position| seen.insert(position)).collect()
 }
 
-fn add_key(stage: &mut Stage, key: Bound) -> usize {
+fn add_key(clauses: &mut BoundClauses, key: BoundExpr) -> usize {
     // Constants of two types are two keys, though their values are equal.
-    let is_same = |known: &Bound| known.expr == key.expr && (key.constant().is_none() || known.ty == key.ty);
-    let known = stage.keys.iter().position(is_same);
+    let is_same =
+        |known: &BoundExpr| known.expr == key.expr && (key.constant().is_none() || known.ty == key.ty);
+    let known = clauses.keys.iter().position(is_same);
     known.unwrap_or_else(|| {
-        stage.keys.push(key);
-        stage.keys.len() - 1
+        clauses.keys.push(key);
+        clauses.keys.len() - 1
     })
 }
 
@@ -134,21 +139,21 @@ pub(super) fn plan(
     session: &Session<'_>,
     sets: &Sets,
     with_totals: bool,
-    stage: &mut Stage,
+    clauses: &mut BoundClauses,
     input: LogicalPlan,
     totals: &mut Option<LogicalPlan>,
 ) -> Result<Grouped> {
-    let input = subqueries_below(session, stage, input)?;
-    let keys = std::mem::take(&mut stage.keys);
+    let input = subqueries_below(session, clauses, input)?;
+    let keys = std::mem::take(&mut clauses.keys);
     let mut calls = Vec::new();
-    for expr in stage.exprs() {
+    for expr in clauses.exprs() {
         collect(expr, is_aggregate, &mut calls);
     }
     let aggregates = !calls.is_empty() || !matches!(sets, Sets::None);
     if with_totals && matches!(sets, Sets::Listed(_)) {
         return Err(Error::not_implemented("WITH TOTALS together with GROUPING SETS"));
     }
-    if with_totals && stage.having.is_some() && matches!(sets, Sets::Rollup(_) | Sets::Cube(_)) {
+    if with_totals && clauses.having.is_some() && matches!(sets, Sets::Rollup(_) | Sets::Cube(_)) {
         return Err(Error::not_implemented("WITH TOTALS together with ROLLUP or CUBE and HAVING"));
     }
     if with_totals && !aggregates {
@@ -162,50 +167,54 @@ pub(super) fn plan(
             Sets::Plain if !with_totals => injective::hoisted(session, keys),
             _ => keys,
         };
-        grouped.plan = chance::draw_in_aggregates(session, stage, &mut calls, grouped.plan)?;
-        grouped = aggregate(session, sets, keys, calls, stage, grouped.plan)?;
+        grouped.plan = chance::draw_in_aggregates(session, clauses, &mut calls, grouped.plan)?;
+        grouped = aggregate(session, sets, keys, calls, clauses, grouped.plan)?;
     }
-    let (drawn_from, drawn) = chance::draw(session, grouped.plan, stage.exprs())?;
+    let (drawn_from, drawn) = chance::draw(session, grouped.plan, clauses.exprs())?;
     grouped.plan = drawn_from;
-    stage.replace(&drawn)?;
+    clauses.replace(&drawn)?;
     inner_totals::follow(totals, &drawn)?;
-    let rest: Vec<Expr> = stage.exprs().filter(|expr| is_correlated(expr)).cloned().collect();
+    let rest: Vec<Expr> = clauses.exprs().filter(|expr| is_correlated(expr)).cloned().collect();
     if (with_totals || totals.is_some()) && !rest.is_empty() {
         return Err(Error::not_implemented("a correlated subquery beside WITH TOTALS"));
     }
-    grouped.plan = stage.compute_subqueries(session, grouped.plan, &rest)?;
-    if let Some(having) = stage.having.take() {
+    grouped.plan = clauses.compute_subqueries(session, grouped.plan, &rest)?;
+    if let Some(having) = clauses.having.take() {
         grouped.plan = filtered(grouped.plan, having.into_filter()?)?;
         if let Some(aggregation) = &mut grouped.aggregation {
             aggregation.has_having = true;
         }
     }
-    grouped.plan = stage.unfold_arrays(session, grouped.plan, totals)?;
-    grouped.plan = windows(stage, grouped.plan, totals)?;
-    if let Some(qualify) = stage.qualify.take() {
+    grouped.plan = clauses.unfold_arrays(session, grouped.plan, totals)?;
+    grouped.plan = windows(clauses, grouped.plan, totals)?;
+    if let Some(qualify) = clauses.qualify.take() {
         grouped.plan = filtered(grouped.plan, qualify.into_filter()?)?;
     }
     Ok(grouped)
 }
 
 /// Computes the correlated subqueries in keys and in arguments of aggregate functions.
-fn subqueries_below(session: &Session<'_>, stage: &mut Stage, input: LogicalPlan) -> Result<LogicalPlan> {
-    if !stage.exprs().any(is_correlated) {
+fn subqueries_below(
+    session: &Session<'_>,
+    clauses: &mut BoundClauses,
+    input: LogicalPlan,
+) -> Result<LogicalPlan> {
+    if !clauses.exprs().any(is_correlated) {
         return Ok(input);
     }
-    let mut parts: Vec<Expr> = stage.keys.iter().map(|key| key.expr.clone()).collect();
-    for expr in stage.exprs() {
+    let mut parts: Vec<Expr> = clauses.keys.iter().map(|key| key.expr.clone()).collect();
+    for expr in clauses.exprs() {
         collect(expr, is_aggregate, &mut parts);
     }
-    stage.compute_subqueries(session, input, &parts)
+    clauses.compute_subqueries(session, input, &parts)
 }
 
 fn aggregate(
     session: &Session<'_>,
     sets: &Sets,
-    bounds: Vec<Bound>,
+    bounds: Vec<BoundExpr>,
     calls: Vec<Expr>,
-    stage: &mut Stage,
+    clauses: &mut BoundClauses,
     input: LogicalPlan,
 ) -> Result<Grouped> {
     let nulled = !matches!(sets, Sets::None | Sets::Plain);
@@ -226,8 +235,8 @@ fn aggregate(
     }
     let group_exprs = group_exprs(session, sets, &keys);
     let plan = float_keys::aggregate(input.clone(), group_exprs, aggregates.clone())?;
-    stage.replace(&replacements)?;
-    check_columns(stage, &plan)?;
+    clauses.replace(&replacements)?;
+    check_columns(clauses, &plan)?;
     let aggregation = Aggregation { input, keys, aggregates, has_having: false };
     Ok(Grouped { plan, aggregation: Some(aggregation) })
 }
@@ -240,7 +249,7 @@ fn depends_on_order(call: &Expr) -> bool {
 /// A key of the node, and what takes its place in the expressions above.
 fn key(
     session: &Session<'_>,
-    bound: Bound,
+    bound: BoundExpr,
     nulled: bool,
     replacements: &mut Vec<(Expr, Expr)>,
 ) -> Result<Key> {
@@ -291,9 +300,9 @@ fn group_exprs(session: &Session<'_>, sets: &Sets, keys: &[Key]) -> Vec<Expr> {
 }
 
 /// Above an aggregation there are only its keys and its results.
-fn check_columns(stage: &Stage, plan: &LogicalPlan) -> Result<()> {
+fn check_columns(clauses: &BoundClauses, plan: &LogicalPlan) -> Result<()> {
     let mut columns = Vec::new();
-    for expr in stage.exprs() {
+    for expr in clauses.exprs() {
         collect(expr, is_column, &mut columns);
     }
     for expr in columns {
@@ -311,9 +320,13 @@ fn check_columns(stage: &Stage, plan: &LogicalPlan) -> Result<()> {
 }
 
 /// Computes the window functions of the stage.
-fn windows(stage: &mut Stage, plan: LogicalPlan, totals: &mut Option<LogicalPlan>) -> Result<LogicalPlan> {
+fn windows(
+    clauses: &mut BoundClauses,
+    plan: LogicalPlan,
+    totals: &mut Option<LogicalPlan>,
+) -> Result<LogicalPlan> {
     let mut calls = Vec::new();
-    for expr in stage.exprs() {
+    for expr in clauses.exprs() {
         collect(expr, is_window, &mut calls);
     }
     if calls.is_empty() {
@@ -336,7 +349,7 @@ fn windows(stage: &mut Stage, plan: LogicalPlan, totals: &mut Option<LogicalPlan
         plan = plan.and_then(|plan| LogicalPlanBuilder::window_plan(plan, others));
     }
     let plan = plan.map_err(plan_error)?;
-    stage.replace(&replacements)?;
+    clauses.replace(&replacements)?;
     Ok(plan)
 }
 

@@ -7,15 +7,15 @@ use basalt_base::SqlType;
 use basalt_functions::scalar::BoundScalar;
 use datafusion::logical_expr::Expr;
 
-use crate::bound::Bound;
+use crate::bound_expr::BoundExpr;
 use crate::session::Session;
 
 /// The keys, with those of dictionaries in the place of their values.
-pub(super) fn hoisted(session: &Session<'_>, keys: Vec<Bound>) -> Vec<Bound> {
+pub(super) fn hoisted(session: &Session<'_>, keys: Vec<BoundExpr>) -> Vec<BoundExpr> {
     if !session.settings().optimize_injective_functions_in_group_by {
         return keys;
     }
-    let mut hoisted: Vec<Bound> = Vec::with_capacity(keys.len());
+    let mut hoisted: Vec<BoundExpr> = Vec::with_capacity(keys.len());
     for key in keys {
         for part in key_of(&key).unwrap_or_else(|| vec![key]) {
             if !hoisted.iter().any(|known| known.expr == part.expr) {
@@ -27,7 +27,7 @@ pub(super) fn hoisted(session: &Session<'_>, keys: Vec<Bound>) -> Vec<Bound> {
 }
 
 /// The key that the call looks up, as one expression a key column.
-fn key_of(bound: &Bound) -> Option<Vec<Bound>> {
+fn key_of(bound: &BoundExpr) -> Option<Vec<BoundExpr>> {
     let Expr::ScalarFunction(call) = &bound.expr else { return None };
     let function = BoundScalar::of(&call.func)?;
     let attribute = function.attribute()?;
@@ -38,8 +38,8 @@ fn key_of(bound: &Bound) -> Option<Vec<Bound>> {
     match (key, ty.stripped()) {
         (Expr::ScalarFunction(tuple), SqlType::Tuple(elements)) if tuple.name() == "tuple" => {
             let parts = tuple.args.iter().zip(elements.iter());
-            Some(parts.map(|(part, element)| Bound::new(part.clone(), element.ty.clone())).collect())
+            Some(parts.map(|(part, element)| BoundExpr::new(part.clone(), element.ty.clone())).collect())
         }
-        _ => Some(vec![Bound::new(key.clone(), ty.clone())]),
+        _ => Some(vec![BoundExpr::new(key.clone(), ty.clone())]),
     }
 }

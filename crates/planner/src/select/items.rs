@@ -5,14 +5,14 @@ use std::rc::Rc;
 use basalt_base::{Result, SqlType, bail};
 use basalt_sql::ast;
 
-use crate::bound::Bound;
+use crate::bound_expr::BoundExpr;
 use crate::expr::Binder;
 use crate::scope::Aliases;
 
 /// One column of the result.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
-    pub(crate) bound: Bound,
+    pub(crate) bound: BoundExpr,
     pub(crate) name: String,
 }
 

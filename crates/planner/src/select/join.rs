@@ -8,7 +8,7 @@ use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, LogicalPlanBuilder, 
 
 use super::inner_totals;
 use super::relation::{FromNames, stored};
-use crate::bound::{Bound, case, contains, is_aggregate, is_unnest, is_window, or_default};
+use crate::bound_expr::{BoundExpr, case, contains, is_aggregate, is_unnest, is_window, or_default};
 use crate::correlated;
 use crate::expr::{Binder, unify};
 use crate::float_keys;
@@ -226,7 +226,7 @@ fn bind_using(
             return Err(scope.unknown(name, std::iter::empty()).within("in JOIN USING"));
         };
         let sides = [&scope.columns[left_at], &scope.columns[right_at]]
-            .map(|column| stored(column).map(|expr| Bound::new(expr.clone(), column.ty.clone())));
+            .map(|column| stored(column).map(|expr| BoundExpr::new(expr.clone(), column.ty.clone())));
         let [left_side, right_side] = sides;
         let (unified, ty) = unify(vec![left_side?, right_side?], "JOIN USING", session.ctx)?;
         let [left_key, right_key] = unified.as_slice() else {

@@ -2,6 +2,7 @@
 
 mod array_join;
 mod assembly;
+mod bound_clauses;
 mod chance;
 mod from;
 mod group_by;
@@ -14,7 +15,6 @@ mod order_by;
 mod query;
 mod relation;
 mod set_operation;
-mod stage;
 mod totals;
 mod unnest;
 

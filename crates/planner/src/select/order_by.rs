@@ -8,13 +8,13 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, SortExpr};
 
 use super::items::Item;
-use crate::bound::Bound;
+use crate::bound_expr::BoundExpr;
 use crate::expr::Binder;
 
 /// What DataFusion sorts by for one key. NULL comes last both ways unless the query says otherwise, and
 /// NaN stands with it: as the greatest float it is last by itself in one direction, and needs a key of
 /// its own in the other.
-pub(crate) fn sort_key(key: Bound, order: &ast::OrderBy) -> Vec<SortExpr> {
+pub(crate) fn sort_key(key: BoundExpr, order: &ast::OrderBy) -> Vec<SortExpr> {
     let key = key.into_value();
     let nulls_first = order.nulls_first.unwrap_or(false);
     let mut keys = Vec::with_capacity(2);
@@ -32,7 +32,7 @@ pub(crate) fn sort_key(key: Bound, order: &ast::OrderBy) -> Vec<SortExpr> {
 }
 
 /// A key of PARTITION BY, whose rows are found by sorting: there the two zeroes are one.
-pub(crate) fn partition_key(key: Bound) -> Expr {
+pub(crate) fn partition_key(key: BoundExpr) -> Expr {
     let key = key.into_value();
     match key.ty.stripped().is_float() && key.constant().is_none() {
         true => ordered(key).expr,
@@ -41,7 +41,7 @@ pub(crate) fn partition_key(key: Bound) -> Expr {
 }
 
 /// A value as one that is natively ordered as the type is.
-pub(crate) fn ordered(value: Bound) -> Bound {
+pub(crate) fn ordered(value: BoundExpr) -> BoundExpr {
     let ty = value.ty.stripped();
     if *ty != SqlType::Uuid && !ty.is_float() {
         return value;
@@ -49,14 +49,19 @@ pub(crate) fn ordered(value: Bound) -> Bound {
     if let Some(ScalarValue::FixedSizeBinary(width, Some(bytes))) = value.constant() {
         let mut swapped = bytes.clone();
         swapped.rotate_left(bytes.len() / 2);
-        return Bound::literal(ScalarValue::FixedSizeBinary(*width, Some(swapped)), value.ty);
+        return BoundExpr::literal(ScalarValue::FixedSizeBinary(*width, Some(swapped)), value.ty);
     }
     let call = ScalarFunction::new_udf(native_order(), vec![value.expr]);
-    Bound::new(Expr::ScalarFunction(call), value.ty)
+    BoundExpr::new(Expr::ScalarFunction(call), value.ty)
 }
 
 /// The keys of ORDER BY or LIMIT BY; a number is the position of an item.
-pub(super) fn bind_key(binder: &Binder<'_>, expr: &ast::Expr, items: &[Item], clause: &str) -> Result<Bound> {
+pub(super) fn bind_key(
+    binder: &Binder<'_>,
+    expr: &ast::Expr,
+    items: &[Item],
+    clause: &str,
+) -> Result<BoundExpr> {
     match position(expr, items.len(), clause)? {
         Some(at) => Ok(items[at].bound.clone()),
         None => binder.bind(expr),

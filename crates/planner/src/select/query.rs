@@ -8,8 +8,8 @@ use basalt_sql::ast;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
 use super::relation::FromNames;
-use super::{assembly, chance, from, group_by, inner_totals, items, set_operation, stage, totals, unnest};
-use crate::bound::{all_of, replace};
+use super::{assembly, chance, clauses, from, group_by, inner_totals, items, set_operation, totals, unnest};
+use crate::bound_expr::{all_of, replace};
 use crate::correlated;
 use crate::expr::Binder;
 use crate::names::canonical;
@@ -61,20 +61,20 @@ fn plan_select(session: &Session<'_>, env: &Env, select: &ast::Select) -> Result
         }
         filters.push(binder.bind_filter(filter, "WHERE")?);
     }
-    let mut stage = stage::Stage::bind(&binder, select, items)?;
-    let sets = group_by::bind_keys(&binder, select, &mut stage)?;
+    let mut clauses = BoundClauses::bind(&binder, select, items)?;
+    let sets = group_by::bind_keys(&binder, select, &mut clauses)?;
     let mut totals = relation.totals;
     let mut plan = match all_of(filters) {
-        Some(filter) => filter_rows(session, relation.plan, filter, &mut stage, &mut totals)?,
+        Some(filter) => filter_rows(session, relation.plan, filter, &mut clauses, &mut totals)?,
         None => relation.plan,
     };
-    plan = stage.unfold_arrays(session, plan, &mut totals)?;
-    let grouped = group_by::plan(session, &sets, select.with_totals, &mut stage, plan, &mut totals)?;
+    plan = clauses.unfold_arrays(session, plan, &mut totals)?;
+    let grouped = group_by::plan(session, &sets, select.with_totals, &mut clauses, plan, &mut totals)?;
     if select.with_totals {
-        totals = Some(totals::plan(session, &grouped, &stage)?);
+        totals = Some(totals::plan(session, &grouped, &clauses)?);
     }
     session.add_settings(&select.settings);
-    assembly::plan(&binder, select, stage, grouped.plan, totals)
+    assembly::plan(&binder, select, clauses, grouped.plan, totals)
 }
 
 /// WHERE. The arrays that it unfolds and the random values that it draws are those of the clauses behind it, too.
@@ -82,17 +82,17 @@ fn filter_rows(
     session: &Session<'_>,
     plan: LogicalPlan,
     mut filter: Expr,
-    stage: &mut stage::Stage,
+    clauses: &mut BoundClauses,
     totals: &mut Option<LogicalPlan>,
 ) -> Result<LogicalPlan> {
     let (plan, drawn) = chance::draw(session, plan, std::iter::once(&filter))?;
     filter = replace(filter, &drawn)?;
     let (plan, unfolded) = unnest::unfold(session, plan, std::slice::from_mut(&mut filter))?;
-    stage.replace(&drawn)?;
-    stage.replace(&unfolded)?;
+    clauses.replace(&drawn)?;
+    clauses.replace(&unfolded)?;
     inner_totals::follow(totals, &drawn)?;
     inner_totals::follow(totals, &unfolded)?;
-    correlated::filtered(session, plan, filter, stage.exprs())
+    correlated::filtered(session, plan, filter, clauses.exprs())
 }
 
 /// Clauses that the grammar has and the planner does not.
@@ -139,8 +139,8 @@ fn aliases_of(env: &Env, select: &ast::Select) -> Result<Aliases> {
             own.define(alias, Rc::new(item.expr.clone()))?;
         }
     }
-    let clauses = select.prewhere.iter().chain(&select.filter).chain(&select.having);
-    for expr in clauses.chain(select.order_by.iter().map(|order| &order.expr)) {
+    let conditions = select.prewhere.iter().chain(&select.filter).chain(&select.having);
+    for expr in conditions.chain(select.order_by.iter().map(|order| &order.expr)) {
         items::collect_aliases(expr, &mut own)?;
     }
     let mut aliases = Aliases::of_env(env);

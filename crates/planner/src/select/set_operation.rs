@@ -10,7 +10,7 @@ use basalt_sql::ast::{SetExpr, SetOperator};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, Union};
 
 use super::query::plan_body;
-use crate::bound::Bound;
+use crate::bound_expr::BoundExpr;
 use crate::expr::convert;
 use crate::float_keys;
 use crate::plan::{Subplan, plan_error, projected};
@@ -85,7 +85,7 @@ fn align(session: &Session<'_>, sides: Vec<Subplan>) -> Result<(Vec<Side>, Vec<C
         .map(|side| {
             let exprs = (0..width)
                 .map(|at| {
-                    let value = Bound::new(bare_column(&side.names[at]), side.columns[at].ty.clone());
+                    let value = BoundExpr::new(bare_column(&side.names[at]), side.columns[at].ty.clone());
                     Ok(convert(value, &columns[at].ty, session.ctx)?.expr.alias(&names[at]))
                 })
                 .collect::<Result<Vec<_>>>()?;

@@ -9,20 +9,20 @@ use basalt_base::{Error, Result};
 use datafusion::common::{JoinType, ScalarValue, TableReference};
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder};
 
+use super::bound_clauses::BoundClauses;
 use super::group_by::{Aggregation, Grouped};
-use super::stage::Stage;
-use crate::bound::{contains, default_value, is_unnest, is_window};
+use crate::bound_expr::{contains, default_value, is_unnest, is_window};
 use crate::float_keys;
 use crate::plan::{aliased, plan_error, projected};
 use crate::scope::plan_column;
 use crate::session::Session;
 
 /// The plan of the totals; it has the columns of the grouped plan.
-pub(super) fn plan(session: &Session<'_>, grouped: &Grouped, stage: &Stage) -> Result<LogicalPlan> {
+pub(super) fn plan(session: &Session<'_>, grouped: &Grouped, clauses: &BoundClauses) -> Result<LogicalPlan> {
     let Some(aggregation) = &grouped.aggregation else {
         return Err(Error::not_implemented("WITH TOTALS without aggregation"));
     };
-    if stage.exprs().any(|expr| contains(expr, is_window) || contains(expr, is_unnest)) {
+    if clauses.exprs().any(|expr| contains(expr, is_window) || contains(expr, is_unnest)) {
         return Err(Error::not_implemented("WITH TOTALS together with window functions"));
     }
     let input = match aggregation.has_having && !aggregation.keys.is_empty() {

@@ -6,7 +6,7 @@ use datafusion::common::{Column as PlanColumn, NullHandling, UnnestOptions};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
-use crate::bound::{collect, contains, is_aggregate, is_unnest, is_window, replace};
+use crate::bound_expr::{collect, contains, is_aggregate, is_unnest, is_window, replace};
 use crate::plan::{plan_error, projected};
 use crate::scope::bare_column;
 use crate::session::Session;

@@ -57,16 +57,16 @@ impl Activity {
 }
 
 /// A request that is being answered: from its head to the end of its answer's body.
-pub(crate) struct Turn(Arc<Activity>);
+pub(crate) struct ActiveRequest(Arc<Activity>);
 
-impl Turn {
-    pub(crate) fn begin(activity: &Arc<Activity>) -> Turn {
+impl ActiveRequest {
+    pub(crate) fn begin(activity: &Arc<Activity>) -> ActiveRequest {
         activity.work();
-        Turn(Arc::clone(activity))
+        ActiveRequest(Arc::clone(activity))
     }
 }
 
-impl Drop for Turn {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         self.0.wait();
     }
@@ -75,7 +75,7 @@ impl Drop for Turn {
 /// The body of an answer, with its turn.
 pub(crate) struct AnswerBody<B> {
     pub(crate) body: B,
-    pub(crate) _turn: Turn,
+    pub(crate) _active: ActiveRequest,
 }
 
 impl<B: Body + Unpin> Body for AnswerBody<B> {
@@ -163,9 +163,9 @@ mod tests {
         let first = activity.waits_since().expect("the first head is waited for");
         activity.wait();
         assert_eq!(activity.waits_since(), Some(first));
-        let turn = Turn::begin(&activity);
+        let active = ActiveRequest::begin(&activity);
         assert_eq!(activity.waits_since(), None);
-        drop(turn);
+        drop(active);
         assert!(activity.waits_since().is_some());
     }
 }

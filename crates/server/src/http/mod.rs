@@ -35,7 +35,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use basalt_engine::{Engine, Result, Session};
 
-pub(crate) use self::activity::{Activity, AnswerBody, RequestBody, Turn};
+pub(crate) use self::activity::{ActiveRequest, Activity, AnswerBody, RequestBody};
 pub(crate) use self::origin::Origins;
 pub(crate) use self::socket::Socket;
 use self::statement::Bodies;

@@ -20,17 +20,18 @@ use crate::scalar::pace::Pace;
 use crate::scalar::{Arity, Bound, Converter, LowCardinality, Operand};
 
 pub(super) static HAS: Definition =
-    Definition::new("has", Arity::Exactly(2), |call| bind_search(call, Answer::Has))
+    Definition::new("has", Arity::Exactly(2), |call| bind_search(call, SearchResult::Has))
         .sees_null()
         .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static INDEX_OF: Definition =
-    Definition::new("indexOf", Arity::Exactly(2), |call| bind_search(call, Answer::Position))
+    Definition::new("indexOf", Arity::Exactly(2), |call| bind_search(call, SearchResult::Position))
         .sees_null()
         .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static COUNT_EQUAL: Definition =
-    Definition::new("countEqual", Arity::Exactly(2), |call| bind_search(call, Answer::Count)).sees_null();
+    Definition::new("countEqual", Arity::Exactly(2), |call| bind_search(call, SearchResult::Count))
+        .sees_null();
 
 pub(super) static HAS_ANY: Definition =
     Definition::new("hasAny", Arity::Exactly(2), |call| bind_sets(call, false));
@@ -40,7 +41,7 @@ pub(super) static HAS_ALL: Definition =
 
 /// What is asked about the elements that equal the value. NULL equals NULL here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
+enum SearchResult {
     /// Whether there is one.
     Has,
     /// The position of the first, from 1; 0 if there is none.
@@ -49,19 +50,19 @@ enum Answer {
     Count,
 }
 
-fn bind_search(call: &Call<'_>, answer: Answer) -> Result<Bound> {
+fn bind_search(call: &Call<'_>, result: SearchResult) -> Result<Bound> {
     if let SqlType::Map(key, _) = call.ty(0) {
         let key = key.as_ref().clone();
-        return bind_elements(call, answer, key, true);
+        return bind_elements(call, result, key, true);
     }
     let element = element_of(call, 0)?.clone();
-    bind_elements(call, answer, element, false)
+    bind_elements(call, result, element, false)
 }
 
 /// Searches the elements of an array, or the keys of a map.
-fn bind_elements(call: &Call<'_>, answer: Answer, element: SqlType, of_map: bool) -> Result<Bound> {
+fn bind_elements(call: &Call<'_>, result: SearchResult, element: SqlType, of_map: bool) -> Result<Bound> {
     let value = &call.args[1].ty;
-    let ty = if answer == Answer::Has { SqlType::UInt8 } else { SqlType::UInt64 };
+    let ty = if result == SearchResult::Has { SqlType::UInt8 } else { SqlType::UInt64 };
     let meet = |ty: &SqlType| ty.stripped().is_integer() || ty.stripped().is_float();
     let is_wide = |ty: &SqlType| matches!(ty.stripped(), SqlType::Int64 | SqlType::UInt64);
     let is_float = |ty: &SqlType| ty.stripped().is_float();
@@ -73,7 +74,7 @@ fn bind_elements(call: &Call<'_>, answer: Answer, element: SqlType, of_map: bool
             let lists = Lists::shared(&operands[0], rows)?;
             let elements = exact_numbers(&elements_of(&lists, of_map))?;
             let values = exact_numbers(&operands[1].full(rows)?)?;
-            answer_all(answer, &lists, |row, element| elements[element] == values[row])
+            answer_all(result, &lists, |row, element| elements[element] == values[row])
         }));
     }
     let are_strings = element.stripped().is_string() && value.stripped().is_string();
@@ -82,7 +83,7 @@ fn bind_elements(call: &Call<'_>, answer: Answer, element: SqlType, of_map: bool
             let lists = Lists::of(&operands[0], rows)?;
             let elements = all_bytes(&elements_of(&lists, of_map))?;
             let values = all_bytes(&operands[1].full(rows)?)?;
-            search(answer, &lists, &elements, &values)
+            search(result, &lists, &elements, &values)
         }));
     }
     let common = common_of(call.name, [&element, value])?;
@@ -94,7 +95,7 @@ fn bind_elements(call: &Call<'_>, answer: Answer, element: SqlType, of_map: bool
         let values = of_value.convert(&operands[1].full(rows)?)?;
         let (elements, values) =
             (ranked(&elements, &common, Nan::Last)?, ranked(&values, &common, Nan::Last)?);
-        search(answer, &lists, &elements, &values)
+        search(result, &lists, &elements, &values)
     }))
 }
 
@@ -137,15 +138,15 @@ fn exact_numbers(numbers: &ArrayRef) -> Result<Vec<Option<Exact>>> {
     Ok(numbers.as_primitive::<Float64Type>().iter().map(|number| number.map(exact)).collect())
 }
 
-fn search(answer: Answer, lists: &Lists, elements: &ArrayRef, values: &ArrayRef) -> Result<ArrayRef> {
+fn search(result: SearchResult, lists: &Lists, elements: &ArrayRef, values: &ArrayRef) -> Result<ArrayRef> {
     macro_rules! integers {
         ($carrier:ty) => {
-            return search_integers::<$carrier>(answer, lists, elements, values)
+            return search_integers::<$carrier>(result, lists, elements, values)
         };
     }
     match elements.data_type() {
-        DataType::Float32 => return search_floats::<Float32Type>(answer, lists, elements, values),
-        DataType::Float64 => return search_floats::<Float64Type>(answer, lists, elements, values),
+        DataType::Float32 => return search_floats::<Float32Type>(result, lists, elements, values),
+        DataType::Float64 => return search_floats::<Float64Type>(result, lists, elements, values),
         _ => {}
     }
     if elements.null_count() == 0 && values.null_count() == 0 {
@@ -160,7 +161,7 @@ fn search(answer: Answer, lists: &Lists, elements: &ArrayRef, values: &ArrayRef)
             DataType::Int64 => integers!(Int64Type),
             DataType::BinaryView => {
                 let (elements, values) = (elements.as_binary_view(), values.as_binary_view());
-                return answer_all(answer, lists, |row, element| {
+                return answer_all(result, lists, |row, element| {
                     elements.value(element) == values.value(row)
                 });
             }
@@ -168,53 +169,53 @@ fn search(answer: Answer, lists: &Lists, elements: &ArrayRef, values: &ArrayRef)
         }
     }
     let keys = Keys::of_all(&[elements, values])?;
-    answer_all(answer, lists, |row, element| keys[0].get(element) == keys[1].get(row))
+    answer_all(result, lists, |row, element| keys[0].get(element) == keys[1].get(row))
 }
 
 fn search_integers<T: ArrowPrimitiveType>(
-    answer: Answer,
+    result: SearchResult,
     lists: &Lists,
     elements: &ArrayRef,
     values: &ArrayRef,
 ) -> Result<ArrayRef> {
     let (elements, values) = (elements.as_primitive::<T>().values(), values.as_primitive::<T>().values());
-    answer_all(answer, lists, |row, element| elements[element] == values[row])
+    answer_all(result, lists, |row, element| elements[element] == values[row])
 }
 
 /// NaN is equal to nothing here.
 fn search_floats<T: ArrowPrimitiveType>(
-    answer: Answer,
+    result: SearchResult,
     lists: &Lists,
     elements: &ArrayRef,
     values: &ArrayRef,
 ) -> Result<ArrayRef> {
     let (elements, values) = (elements.as_primitive::<T>(), values.as_primitive::<T>());
-    answer_all(answer, lists, |row, element| match (elements.is_null(element), values.is_null(row)) {
+    answer_all(result, lists, |row, element| match (elements.is_null(element), values.is_null(row)) {
         (false, false) => elements.value(element) == values.value(row),
         (one, other) => one && other,
     })
 }
 
 #[inline]
-fn answer_all(answer: Answer, lists: &Lists, equal: impl Fn(usize, usize) -> bool) -> Result<ArrayRef> {
+fn answer_all(result: SearchResult, lists: &Lists, equal: impl Fn(usize, usize) -> bool) -> Result<ArrayRef> {
     let mut pace = Pace::default();
     let rows = (0..lists.rows()).map(|row| {
         let range = lists.range(row);
         pace.step(range.len())?;
         Ok((row, range))
     });
-    Ok(match answer {
-        Answer::Has => {
+    Ok(match result {
+        SearchResult::Has => {
             let found = |(row, mut range): (usize, Range<usize>)| u8::from(range.any(|at| equal(row, at)));
             Arc::new(UInt8Array::from(rows.map(|row| row.map(found)).collect::<Result<Vec<_>>>()?))
         }
-        Answer::Position => {
+        SearchResult::Position => {
             let place = |(row, mut range): (usize, Range<usize>)| {
                 range.position(|at| equal(row, at)).map_or(0, |position| position as u64 + 1)
             };
             Arc::new(UInt64Array::from(rows.map(|row| row.map(place)).collect::<Result<Vec<_>>>()?))
         }
-        Answer::Count => {
+        SearchResult::Count => {
             let count =
                 |(row, range): (usize, Range<usize>)| range.filter(|&at| equal(row, at)).count() as u64;
             Arc::new(UInt64Array::from(rows.map(|row| row.map(count)).collect::<Result<Vec<_>>>()?))

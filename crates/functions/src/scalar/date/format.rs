@@ -37,17 +37,17 @@ const REFUSED: &str = "UvxXE";
 
 /// A pattern taken apart.
 pub(super) struct Pattern {
-    pieces: Vec<Piece>,
+    tokens: Vec<FormatToken>,
 }
 
-enum Piece {
+enum FormatToken {
     Text(Vec<u8>),
     Specifier(char),
 }
 
 impl Pattern {
     pub(super) fn parse(function: &str, pattern: &str) -> Result<Pattern> {
-        let mut pieces = Vec::new();
+        let mut tokens = Vec::new();
         let mut text = Vec::new();
         let mut letters = pattern.chars();
         while let Some(letter) = letters.next() {
@@ -66,8 +66,8 @@ impl Pattern {
                     return Err(Error::not_implemented(format!("`%{refused}` in `{function}`")));
                 }
                 Some(known) if SPECIFIERS.contains(known) => {
-                    pieces.push(Piece::Text(std::mem::take(&mut text)));
-                    pieces.push(Piece::Specifier(known));
+                    tokens.push(FormatToken::Text(std::mem::take(&mut text)));
+                    tokens.push(FormatToken::Specifier(known));
                 }
                 Some(unknown) => {
                     return Err(Error::new(
@@ -83,8 +83,8 @@ impl Pattern {
                 }
             }
         }
-        pieces.push(Piece::Text(text));
-        Ok(Pattern { pieces })
+        tokens.push(FormatToken::Text(text));
+        Ok(Pattern { tokens })
     }
 
     /// The text of every row.
@@ -94,10 +94,10 @@ impl Pattern {
         for row in 0..times.len() {
             text.clear();
             let moment = Moment::read(source, times, row);
-            for piece in &self.pieces {
-                match piece {
-                    Piece::Text(bytes) => text.extend_from_slice(bytes),
-                    Piece::Specifier(letter) => moment.print(*letter, &mut text),
+            for token in &self.tokens {
+                match token {
+                    FormatToken::Text(bytes) => text.extend_from_slice(bytes),
+                    FormatToken::Specifier(letter) => moment.print(*letter, &mut text),
                 }
             }
             builder.append_value(&text);
@@ -267,7 +267,7 @@ impl ScalarFunction for MonthName {
 
     fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
         let source = Source::new(self.name(), &args[0].ty, None, context)?;
-        let pattern = Pattern { pieces: vec![Piece::Specifier('M')] };
+        let pattern = Pattern { tokens: vec![FormatToken::Specifier('M')] };
         Ok(Bound::new(SqlType::String, move |operands: &[Operand], _: usize| {
             Ok(pattern.print_all(source, first(operands)))
         }))
@@ -311,7 +311,7 @@ impl ScalarFunction for DateName {
             }
         };
         let source = Source::new(self.name(), &args[1].ty, args.get(2), context)?;
-        let pattern = Pattern { pieces: vec![Piece::Specifier(specifier)] };
+        let pattern = Pattern { tokens: vec![FormatToken::Specifier(specifier)] };
         let numeric = !matches!(specifier, 'M' | 'W');
         Ok(Bound::new(SqlType::String, move |operands: &[Operand], _: usize| {
             let names = pattern.print_all(source, &operands[1].array);

@@ -64,22 +64,22 @@ fn bind_with_separator(call: &Call<'_>) -> Result<Bound> {
 
 /// A part of a pattern for `format`.
 #[derive(Debug, PartialEq)]
-enum Piece {
+enum PatternPart {
     Literal(Vec<u8>),
     Argument(usize),
 }
 
 fn bind_format(call: &Call<'_>) -> Result<Bound> {
-    let pieces = parse_pattern(call.expect_text(0)?.as_bytes(), call.len() - 1)?;
+    let parts = parse_pattern(call.expect_text(0)?.as_bytes(), call.len() - 1)?;
     let texts = Texts::of(call)?;
     Ok(Bound::of(SqlType::String, move |args: &[Operand], rows| {
         let (args, rows) = (texts.convert(args)?, rows_needed(args, rows));
         let columns = args.iter().map(Operand::bytes).collect::<Result<Vec<_>>>()?;
         Ok(Arc::new(build_strings(rows, |row, out| {
-            for piece in &pieces {
-                match piece {
-                    Piece::Literal(text) => append(out, text)?,
-                    Piece::Argument(index) => append(out, columns[index + 1].get(row))?,
+            for part in &parts {
+                match part {
+                    PatternPart::Literal(text) => append(out, text)?,
+                    PatternPart::Argument(index) => append(out, columns[index + 1].get(row))?,
                 }
             }
             Ok(())
@@ -88,8 +88,8 @@ fn bind_format(call: &Call<'_>) -> Result<Bound> {
 }
 
 /// `{}` is the next argument, `{1}` the second one, `{{` and `}}` are braces.
-fn parse_pattern(pattern: &[u8], arguments: usize) -> Result<Vec<Piece>> {
-    let mut pieces = Vec::new();
+fn parse_pattern(pattern: &[u8], arguments: usize) -> Result<Vec<PatternPart>> {
+    let mut parts = Vec::new();
     let mut literal = Vec::new();
     let mut next = 0;
     let mut at = 0;
@@ -112,8 +112,8 @@ fn parse_pattern(pattern: &[u8], arguments: usize) -> Result<Vec<Piece>> {
                     );
                 };
                 next += 1;
-                pieces.push(Piece::Literal(std::mem::take(&mut literal)));
-                pieces.push(Piece::Argument(index));
+                parts.push(PatternPart::Literal(std::mem::take(&mut literal)));
+                parts.push(PatternPart::Argument(index));
                 at += length + 1;
             }
             (b'}', _) => bail!(BadArguments, "the pattern of `format` closes a brace that is not open"),
@@ -123,8 +123,8 @@ fn parse_pattern(pattern: &[u8], arguments: usize) -> Result<Vec<Piece>> {
             }
         }
     }
-    pieces.push(Piece::Literal(literal));
-    Ok(pieces)
+    parts.push(PatternPart::Literal(literal));
+    Ok(parts)
 }
 
 /// Turns every argument into a string.
@@ -155,8 +155,9 @@ mod tests {
 
     #[test]
     fn patterns_have_braces_and_numbers() {
-        let literal = |text: &str| Piece::Literal(text.into());
-        let expected = [literal("{"), Piece::Argument(1), literal("-"), Piece::Argument(0), literal("")];
+        let literal = |text: &str| PatternPart::Literal(text.into());
+        let expected =
+            [literal("{"), PatternPart::Argument(1), literal("-"), PatternPart::Argument(0), literal("")];
         assert_eq!(parse_pattern(b"{{{1}-{0}", 2).unwrap(), expected);
         for broken in [&b"{"[..], b"}", b"{2}", b"{x}"] {
             assert!(parse_pattern(broken, 2).is_err());

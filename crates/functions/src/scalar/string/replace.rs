@@ -104,17 +104,17 @@ fn bind_regexp(call: &Call<'_>, most: usize) -> Result<Bound> {
 
 /// A part of a replacement.
 #[derive(Debug, PartialEq)]
-enum Piece<'a> {
+enum ReplacementPart<'a> {
     Literal(&'a [u8]),
     Group(usize),
 }
 
-fn parse_replacement<'a>(replacement: &'a [u8], regexp: &Regex) -> Result<Vec<Piece<'a>>> {
+fn parse_replacement<'a>(replacement: &'a [u8], regexp: &Regex) -> Result<Vec<ReplacementPart<'a>>> {
     let groups = regexp.captures_len() - 1;
-    let mut pieces = Vec::new();
+    let mut parts = Vec::new();
     let mut rest = replacement;
     while let Some(at) = memchr::memchr(b'\\', rest) {
-        pieces.push(Piece::Literal(&rest[..at]));
+        parts.push(ReplacementPart::Literal(&rest[..at]));
         match rest.get(at + 1) {
             Some(digit @ b'0'..=b'9') => {
                 let group = usize::from(digit - b'0');
@@ -124,16 +124,16 @@ fn parse_replacement<'a>(replacement: &'a [u8], regexp: &Regex) -> Result<Vec<Pi
                         "`\\{group}` in a replacement: the regular expression has {groups} groups"
                     );
                 }
-                pieces.push(Piece::Group(group));
+                parts.push(ReplacementPart::Group(group));
             }
             // A backslash takes the meaning of the next one; before anything else it vanishes.
-            Some(_) => pieces.push(Piece::Literal(&rest[at + 1..at + 2])),
-            None => pieces.push(Piece::Literal(b"\\")),
+            Some(_) => parts.push(ReplacementPart::Literal(&rest[at + 1..at + 2])),
+            None => parts.push(ReplacementPart::Literal(b"\\")),
         }
         rest = rest.get(at + 2..).unwrap_or_default();
     }
-    pieces.push(Piece::Literal(rest));
-    Ok(pieces)
+    parts.push(ReplacementPart::Literal(rest));
+    Ok(parts)
 }
 
 fn replace_regexp(
@@ -146,15 +146,15 @@ fn replace_regexp(
     if regexp.as_str().is_empty() {
         return append(out, text);
     }
-    let pieces = parse_replacement(replacement, regexp)?;
+    let parts = parse_replacement(replacement, regexp)?;
     let mut copied = 0;
     for captures in regexp.captures_iter(text).take(most) {
         let Some(whole) = captures.get(0) else { break };
         append(out, &text[copied..whole.start()])?;
-        for piece in &pieces {
-            match piece {
-                Piece::Literal(literal) => append(out, literal)?,
-                Piece::Group(group) => {
+        for part in &parts {
+            match part {
+                ReplacementPart::Literal(literal) => append(out, literal)?,
+                ReplacementPart::Group(group) => {
                     append(out, captures.get(*group).map_or(b"", |group| group.as_bytes()))?;
                 }
             }

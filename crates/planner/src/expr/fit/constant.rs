@@ -6,14 +6,14 @@ use datafusion::common::ScalarValue;
 use super::number::Quantity;
 use super::{Fitted, number, text, time};
 use crate::PlannerContext;
-use crate::bound::Bound;
+use crate::bound_expr::BoundExpr;
 
 /// The bytes in front of an IPv4 address in the IPv6 address that stands for it.
 const MAPPED_IPV4: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
 
 /// The constant among the values of `ty`; `None` if it is none or NULL, or the types must meet in a third one.
 pub(in crate::expr) fn fit(
-    constant: &Bound,
+    constant: &BoundExpr,
     ty: &SqlType,
     ctx: &PlannerContext<'_>,
 ) -> Result<Option<Fitted>> {

@@ -6,7 +6,7 @@ use datafusion::common::ScalarValue;
 use super::Fitted;
 use super::number::{self, Quantity};
 use crate::PlannerContext;
-use crate::bound::Bound;
+use crate::bound_expr::BoundExpr;
 use crate::expr::convert;
 
 /// Text beyond this is cut in an error.
@@ -25,7 +25,7 @@ pub(super) fn fit(
         (SqlType::FixedString(16), SqlType::Ipv6) => Ok(None),
         (_, to) if to.is_integer() => bytes(value).map(|text| whole(text, to)).transpose(),
         (_, to) => {
-            let converted = convert(Bound::literal(value.clone(), from.clone()), to, ctx)
+            let converted = convert(BoundExpr::literal(value.clone(), from.clone()), to, ctx)
                 .map_err(|error| no_place(error, to))?;
             Ok(converted.constant().cloned().map(Fitted::Exact))
         }

@@ -12,15 +12,19 @@ use crate::session::Session;
 
 /// All rows of a subquery, one array a column.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct SubqueryRows {
     pub(crate) columns: Vec<Column>,
     pub(crate) arrays: Vec<ArrayRef>,
     pub(crate) rows: usize,
 }
 
-impl Answer {
+impl SubqueryRows {
     /// Runs `plan`, whose columns are `columns`.
-    pub(crate) fn run(plan: LogicalPlan, columns: Vec<Column>, session: &Session<'_>) -> Result<Answer> {
+    pub(crate) fn run(
+        plan: LogicalPlan,
+        columns: Vec<Column>,
+        session: &Session<'_>,
+    ) -> Result<SubqueryRows> {
         let batches = session.ctx.runner.run(plan)?;
         let rows = batches.iter().map(arrow::record_batch::RecordBatch::num_rows).sum();
         let arrays = columns
@@ -39,7 +43,7 @@ impl Answer {
                 }
             })
             .collect::<Result<Vec<_>>>()?;
-        Ok(Answer { columns, arrays, rows })
+        Ok(SubqueryRows { columns, arrays, rows })
     }
 
     pub(crate) fn value(&self, column: usize, row: usize) -> Result<(ScalarValue, SqlType)> {

@@ -10,25 +10,25 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 
 use super::items::Item;
 use super::{inner_totals, order_by, unnest};
-use crate::bound::{Bound, replace};
+use crate::bound_expr::{BoundExpr, replace};
 use crate::correlated;
 use crate::expr::Binder;
 use crate::session::Session;
 
 #[derive(Clone, Debug)]
-pub(super) struct Stage {
+pub(super) struct BoundClauses {
     pub(super) items: Vec<Item>,
     /// The keys of GROUP BY, each once.
-    pub(super) keys: Vec<Bound>,
-    pub(super) having: Option<Bound>,
-    pub(super) qualify: Option<Bound>,
-    pub(super) order_by: Vec<(Bound, ast::OrderBy)>,
+    pub(super) keys: Vec<BoundExpr>,
+    pub(super) having: Option<BoundExpr>,
+    pub(super) qualify: Option<BoundExpr>,
+    pub(super) order_by: Vec<(BoundExpr, ast::OrderBy)>,
     /// The keys of DISTINCT ON or LIMIT BY.
-    pub(super) limit_by: Vec<Bound>,
+    pub(super) limit_by: Vec<BoundExpr>,
 }
 
-impl Stage {
-    pub(super) fn bind(binder: &Binder<'_>, select: &ast::Select, items: Vec<Item>) -> Result<Stage> {
+impl BoundClauses {
+    pub(super) fn bind(binder: &Binder<'_>, select: &ast::Select, items: Vec<Item>) -> Result<BoundClauses> {
         let condition = |expr: &Option<ast::Expr>| expr.as_ref().map(|expr| binder.bind(expr)).transpose();
         let (having, qualify) = (condition(&select.having)?, condition(&select.qualify)?);
         let mut order_keys = Vec::with_capacity(select.order_by.len());
@@ -54,7 +54,7 @@ impl Stage {
         for key in keys {
             limit_by.push(order_by::bind_key(binder, key, &items, "LIMIT BY")?);
         }
-        Ok(Stage { items, keys: Vec::new(), having, qualify, order_by: order_keys, limit_by })
+        Ok(BoundClauses { items, keys: Vec::new(), having, qualify, order_by: order_keys, limit_by })
     }
 
     /// Every expression of the stage.
@@ -62,13 +62,13 @@ impl Stage {
         self.bounds().map(|bound| &bound.expr)
     }
 
-    fn bounds(&self) -> impl Iterator<Item = &Bound> {
+    fn bounds(&self) -> impl Iterator<Item = &BoundExpr> {
         let items = self.items.iter().map(|item| &item.bound);
         let order_by = self.order_by.iter().map(|(key, _)| key);
         items.chain(&self.keys).chain(&self.having).chain(&self.qualify).chain(order_by).chain(&self.limit_by)
     }
 
-    fn bounds_mut(&mut self) -> impl Iterator<Item = &mut Bound> {
+    fn bounds_mut(&mut self) -> impl Iterator<Item = &mut BoundExpr> {
         let items = self.items.iter_mut().map(|item| &mut item.bound);
         let order_by = self.order_by.iter_mut().map(|(key, _)| key);
         items

@@ -1,4 +1,4 @@
-//! The least or the greatest value of each group, and which row brought it.
+//! State of `min`, `max`, `argMin` and `argMax`: the least or greatest value of each group and the row it came from.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -12,52 +12,52 @@ use arrow::datatypes::{
 use basalt_base::{Error, Result, SqlType};
 
 use super::slots::{ByteRows, Null, bytes_to_array};
-use super::{EmitTo, Rows};
+use super::{EmitTo, GroupedRows};
 use crate::native_order::{Nan, ranked};
 
-/// Candidates compared side by side in one group: enough to fill vector registers.
+/// Values of one group compared in parallel: enough to fill vector registers.
 const LANES: usize = 16;
 
-/// Which end of the order wins.
+/// Which end of the order is searched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Least,
     Greatest,
 }
 
-/// The winners so far. Among equal values the first stays; NaN loses to every number.
-pub(super) trait Contest: Send + Sync {
-    fn fresh(&self) -> Box<dyn Contest>;
+/// The extremum of each group so far. Among equal values the first stays; any number replaces NaN.
+pub(super) trait ExtremumState: Send + Sync {
+    fn fresh(&self) -> Box<dyn ExtremumState>;
 
     fn grow(&mut self, groups: usize);
 
-    /// Lets rows compete; `(row, group)` of every new winner is added to `winners`, in order.
-    fn compete(
+    /// Adds rows to their groups. Appends `(row, group)` to `changed` for every row that becomes the extremum of its
+    /// group, in order.
+    fn update(
         &mut self,
         values: &ArrayRef,
-        rows: &Rows<'_>,
-        winners: Option<&mut Vec<(usize, usize)>>,
+        rows: &GroupedRows<'_>,
+        changed: Option<&mut Vec<(usize, usize)>>,
     ) -> Result<()>;
 
-    /// The winners of the groups emitted (the type's default for a group without) and which groups
-    /// have one.
+    /// The extrema of the groups emitted (the type's default for an empty group), and which groups are not empty.
     fn take(&mut self, emit: EmitTo) -> Result<(ArrayRef, BooleanArray)>;
 
     fn bytes(&self) -> usize;
 }
 
-/// A contest among values of `ty`.
-pub(super) fn contest(ty: &SqlType, end: End) -> Result<Box<dyn Contest>> {
+/// The state for values of `ty`.
+pub(super) fn extremum_state(ty: &SqlType, end: End) -> Result<Box<dyn ExtremumState>> {
     match end {
-        End::Least => contest_for::<false>(ty),
-        End::Greatest => contest_for::<true>(ty),
+        End::Least => extremum_state_for::<false>(ty),
+        End::Greatest => extremum_state_for::<true>(ty),
     }
 }
 
-fn contest_for<const GREATEST: bool>(ty: &SqlType) -> Result<Box<dyn Contest>> {
+fn extremum_state_for<const GREATEST: bool>(ty: &SqlType) -> Result<Box<dyn ExtremumState>> {
     macro_rules! numbers {
         ($carrier:ty) => {
-            Ok(Box::new(NumberContest::<$carrier, GREATEST>::new(ty.clone())))
+            Ok(Box::new(NumberExtremum::<$carrier, GREATEST>::new(ty.clone())))
         };
     }
     match ty.carrier() {
@@ -76,21 +76,21 @@ fn contest_for<const GREATEST: bool>(ty: &SqlType) -> Result<Box<dyn Contest>> {
         DataType::Null | DataType::Map(..) => {
             Err(Error::not_implemented(format!("the order of values of type {ty}")))
         }
-        _ => Ok(Box::new(BytesContest::<GREATEST>::new(ty.clone()))),
+        _ => Ok(Box::new(BytesExtremum::<GREATEST>::new(ty.clone()))),
     }
 }
 
 /// A number in the order of the dialect.
 trait Ranked: Copy {
-    /// Whether `self` takes the place of `other`.
-    fn beats<const GREATEST: bool>(self, other: Self) -> bool;
+    /// Whether `self` replaces `other`.
+    fn replaces<const GREATEST: bool>(self, other: Self) -> bool;
 }
 
 macro_rules! ranked_integers {
     ($($native:ty),+) => {
         $(impl Ranked for $native {
             #[inline(always)]
-            fn beats<const GREATEST: bool>(self, other: Self) -> bool {
+            fn replaces<const GREATEST: bool>(self, other: Self) -> bool {
                 if GREATEST { self > other } else { self < other }
             }
         })+
@@ -101,7 +101,7 @@ macro_rules! ranked_floats {
     ($($native:ty),+) => {
         $(impl Ranked for $native {
             #[inline(always)]
-            fn beats<const GREATEST: bool>(self, other: Self) -> bool {
+            fn replaces<const GREATEST: bool>(self, other: Self) -> bool {
                 (if GREATEST { self > other } else { self < other }) | (other.is_nan() & !self.is_nan())
             }
         })+
@@ -111,39 +111,39 @@ macro_rules! ranked_floats {
 ranked_integers!(u8, u16, u32, u64, i8, i16, i32, i64, i128, i256);
 ranked_floats!(f32, f64);
 
-struct NumberContest<T: ArrowPrimitiveType, const GREATEST: bool> {
+struct NumberExtremum<T: ArrowPrimitiveType, const GREATEST: bool> {
     ty: SqlType,
     seen: Vec<bool>,
     best: Vec<T::Native>,
     carrier: PhantomData<fn() -> T>,
 }
 
-impl<T: ArrowPrimitiveType, const GREATEST: bool> NumberContest<T, GREATEST> {
-    fn new(ty: SqlType) -> NumberContest<T, GREATEST> {
-        NumberContest { ty, seen: Vec::new(), best: Vec::new(), carrier: PhantomData }
+impl<T: ArrowPrimitiveType, const GREATEST: bool> NumberExtremum<T, GREATEST> {
+    fn new(ty: SqlType) -> NumberExtremum<T, GREATEST> {
+        NumberExtremum { ty, seen: Vec::new(), best: Vec::new(), carrier: PhantomData }
     }
 }
 
-/// The best of a run that is not empty.
+/// The extremum of a non-empty run.
 #[inline]
 fn best_of<N: Ranked, const GREATEST: bool>(run: &[N]) -> N {
     let mut lanes = [run[0]; LANES];
     let (chunks, rest) = run.as_chunks::<LANES>();
     for chunk in chunks {
         for (lane, &value) in lanes.iter_mut().zip(chunk) {
-            *lane = if value.beats::<GREATEST>(*lane) { value } else { *lane };
+            *lane = if value.replaces::<GREATEST>(*lane) { value } else { *lane };
         }
     }
     let all = lanes.iter().chain(rest);
-    all.fold(run[0], |best, &value| if value.beats::<GREATEST>(best) { value } else { best })
+    all.fold(run[0], |best, &value| if value.replaces::<GREATEST>(best) { value } else { best })
 }
 
-impl<T, const GREATEST: bool> Contest for NumberContest<T, GREATEST>
+impl<T, const GREATEST: bool> ExtremumState for NumberExtremum<T, GREATEST>
 where
     T: ArrowPrimitiveType<Native: Ranked>,
 {
-    fn fresh(&self) -> Box<dyn Contest> {
-        Box::new(NumberContest::<T, GREATEST>::new(self.ty.clone()))
+    fn fresh(&self) -> Box<dyn ExtremumState> {
+        Box::new(NumberExtremum::<T, GREATEST>::new(self.ty.clone()))
     }
 
     fn grow(&mut self, groups: usize) {
@@ -151,11 +151,11 @@ where
         self.best.resize(groups, T::Native::default());
     }
 
-    fn compete(
+    fn update(
         &mut self,
         values: &ArrayRef,
-        rows: &Rows<'_>,
-        winners: Option<&mut Vec<(usize, usize)>>,
+        rows: &GroupedRows<'_>,
+        changed: Option<&mut Vec<(usize, usize)>>,
     ) -> Result<()> {
         let values = match values.data_type() {
             DataType::Boolean => &cast(values, &DataType::UInt8).map_err(Error::of_arrow)?,
@@ -163,27 +163,27 @@ where
         };
         let values = values.as_primitive::<T>().values();
         let (seen, best) = (&mut self.seen, &mut self.best);
-        let mut compete = |group: usize, value: T::Native| {
-            let wins = !seen[group] || value.beats::<GREATEST>(best[group]);
+        let mut update = |group: usize, value: T::Native| {
+            let wins = !seen[group] || value.replaces::<GREATEST>(best[group]);
             if wins {
                 seen[group] = true;
                 best[group] = value;
             }
             wins
         };
-        match winners {
-            Some(winners) => rows.for_each(|row, group| {
-                if compete(group, values[row]) {
-                    winners.push((row, group));
+        match changed {
+            Some(changed) => rows.for_each(|row, group| {
+                if update(group, values[row]) {
+                    changed.push((row, group));
                 }
             }),
             None if rows.has_only_group() => rows.for_each_run(values, |run| {
                 if !run.is_empty() {
-                    compete(0, best_of::<_, GREATEST>(run));
+                    update(0, best_of::<_, GREATEST>(run));
                 }
             }),
             None => rows.for_each_value(values, |group, value| {
-                compete(group, value);
+                update(group, value);
             }),
         }
         Ok(())
@@ -212,7 +212,7 @@ where
 }
 
 /// Strings, and nested values in an encoding that keeps their order. NULL and NaN inside of a value lose, too.
-struct BytesContest<const GREATEST: bool> {
+struct BytesExtremum<const GREATEST: bool> {
     ty: SqlType,
     seen: Vec<bool>,
     best: Vec<Box<[u8]>>,
@@ -220,18 +220,18 @@ struct BytesContest<const GREATEST: bool> {
     held: usize,
 }
 
-impl<const GREATEST: bool> BytesContest<GREATEST> {
+impl<const GREATEST: bool> BytesExtremum<GREATEST> {
     const NAN: Nan = if GREATEST { Nan::First } else { Nan::Last };
     const NULL: Null = if GREATEST { Null::First } else { Null::Last };
 
-    fn new(ty: SqlType) -> BytesContest<GREATEST> {
-        BytesContest { ty, seen: Vec::new(), best: Vec::new(), held: 0 }
+    fn new(ty: SqlType) -> BytesExtremum<GREATEST> {
+        BytesExtremum { ty, seen: Vec::new(), best: Vec::new(), held: 0 }
     }
 }
 
-impl<const GREATEST: bool> Contest for BytesContest<GREATEST> {
-    fn fresh(&self) -> Box<dyn Contest> {
-        Box::new(BytesContest::<GREATEST>::new(self.ty.clone()))
+impl<const GREATEST: bool> ExtremumState for BytesExtremum<GREATEST> {
+    fn fresh(&self) -> Box<dyn ExtremumState> {
+        Box::new(BytesExtremum::<GREATEST>::new(self.ty.clone()))
     }
 
     fn grow(&mut self, groups: usize) {
@@ -239,11 +239,11 @@ impl<const GREATEST: bool> Contest for BytesContest<GREATEST> {
         self.best.resize(groups, Box::default());
     }
 
-    fn compete(
+    fn update(
         &mut self,
         values: &ArrayRef,
-        rows: &Rows<'_>,
-        mut winners: Option<&mut Vec<(usize, usize)>>,
+        rows: &GroupedRows<'_>,
+        mut changed: Option<&mut Vec<(usize, usize)>>,
     ) -> Result<()> {
         let values = ranked(values, &self.ty, Self::NAN)?;
         let values = ByteRows::new(&values, Self::NULL)?;
@@ -261,8 +261,8 @@ impl<const GREATEST: bool> Contest for BytesContest<GREATEST> {
             } else {
                 *best = value.into();
             }
-            if let Some(winners) = &mut winners {
-                winners.push((row, group));
+            if let Some(changed) = &mut changed {
+                changed.push((row, group));
             }
         });
         Ok(())
@@ -290,11 +290,11 @@ mod tests {
     use super::*;
 
     fn best(values: Vec<f64>, end: End) -> f64 {
-        let mut contest = contest(&SqlType::Float64, end).unwrap();
-        contest.grow(1);
+        let mut extremum = extremum_state(&SqlType::Float64, end).unwrap();
+        extremum.grow(1);
         let array: ArrayRef = Arc::new(Float64Array::from(values.clone()));
-        contest.compete(&array, &Rows::of_only_group(values.len(), None), None).unwrap();
-        contest.take(EmitTo::All).unwrap().0.as_primitive::<Float64Type>().value(0)
+        extremum.update(&array, &GroupedRows::of_only_group(values.len(), None), None).unwrap();
+        extremum.take(EmitTo::All).unwrap().0.as_primitive::<Float64Type>().value(0)
     }
 
     #[test]

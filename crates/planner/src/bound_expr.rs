@@ -10,7 +10,7 @@ use datafusion::logical_expr::expr::Case;
 
 /// An expression with its SQL type.
 #[derive(Clone, Debug)]
-pub(crate) struct Bound {
+pub(crate) struct BoundExpr {
     pub(crate) expr: Expr,
     pub(crate) ty: SqlType,
     /// The type is `UInt8` but the expression is Boolean: comparisons and logic, which stay native
@@ -18,27 +18,27 @@ pub(crate) struct Bound {
     pub(crate) is_truth: bool,
 }
 
-impl Bound {
-    pub(crate) fn new(expr: Expr, ty: SqlType) -> Bound {
-        Bound { expr, ty, is_truth: false }
+impl BoundExpr {
+    pub(crate) fn new(expr: Expr, ty: SqlType) -> BoundExpr {
+        BoundExpr { expr, ty, is_truth: false }
     }
 
-    pub(crate) fn literal(value: ScalarValue, ty: SqlType) -> Bound {
-        Bound::new(Expr::Literal(value, None), ty)
+    pub(crate) fn literal(value: ScalarValue, ty: SqlType) -> BoundExpr {
+        BoundExpr::new(Expr::Literal(value, None), ty)
     }
 
-    pub(crate) fn null() -> Bound {
-        Bound::literal(ScalarValue::Null, SqlType::Nothing.into_nullable())
+    pub(crate) fn null() -> BoundExpr {
+        BoundExpr::literal(ScalarValue::Null, SqlType::Nothing.into_nullable())
     }
 
-    pub(crate) fn uint8(value: u8) -> Bound {
-        Bound::literal(ScalarValue::UInt8(Some(value)), SqlType::UInt8)
+    pub(crate) fn uint8(value: u8) -> BoundExpr {
+        BoundExpr::literal(ScalarValue::UInt8(Some(value)), SqlType::UInt8)
     }
 
     /// The outcome of a native comparison.
-    pub(crate) fn truth(expr: Expr, nullable: bool) -> Bound {
+    pub(crate) fn truth(expr: Expr, nullable: bool) -> BoundExpr {
         let ty = if nullable { SqlType::UInt8.into_nullable() } else { SqlType::UInt8 };
-        Bound { expr, ty, is_truth: true }
+        BoundExpr { expr, ty, is_truth: true }
     }
 
     /// The value, if it is a constant.
@@ -49,15 +49,15 @@ impl Bound {
         }
     }
 
-    /// The type, and whether it is a constant: what [`Bound::low_cardinality_as`] asks of an argument.
+    /// The type, and whether it is a constant: what [`BoundExpr::low_cardinality_as`] asks of an argument.
     pub(crate) fn kind(&self) -> (SqlType, bool) {
         (self.ty.clone(), self.constant().is_some())
     }
 
     /// The value as one of arguments of these kinds, one of which may be `LowCardinality`.
-    pub(crate) fn low_cardinality_as(self, args: &[(SqlType, bool)]) -> Bound {
+    pub(crate) fn low_cardinality_as(self, args: &[(SqlType, bool)]) -> BoundExpr {
         let args = args.iter().map(|(ty, is_constant)| (ty, *is_constant));
-        Bound { ty: low_cardinality_of(self.ty, args), ..self }
+        BoundExpr { ty: low_cardinality_of(self.ty, args), ..self }
     }
 
     pub(crate) fn is_null_literal(&self) -> bool {
@@ -69,7 +69,7 @@ impl Bound {
     }
 
     /// The expression with the carrier of its type: a truth becomes a number.
-    pub(crate) fn into_value(self) -> Bound {
+    pub(crate) fn into_value(self) -> BoundExpr {
         if !self.is_truth {
             return self;
         }
@@ -79,7 +79,7 @@ impl Bound {
             }
             truth => native_cast(truth, DataType::UInt8),
         };
-        Bound::new(expr, self.ty)
+        BoundExpr::new(expr, self.ty)
     }
 
     /// The condition of a clause that filters rows.
