@@ -1,4 +1,4 @@
-//! A bound expression: DataFusion's expression, and what its value means.
+//! A bound expression: DataFusion's expression and its SQL type.
 
 use arrow::datatypes::DataType;
 use basalt_base::{Error, Result, SqlType};
@@ -13,8 +13,8 @@ use datafusion::logical_expr::expr::Case;
 pub(crate) struct BoundExpr {
     pub(crate) expr: Expr,
     pub(crate) ty: SqlType,
-    /// The type is `UInt8` but the expression is Boolean: comparisons and logic, which stay native
-    /// until somebody looks at the value.
+    /// The type is `UInt8` but the expression is Boolean: comparisons and logic stay native until their value is
+    /// used.
     pub(crate) is_truth: bool,
 }
 
@@ -49,12 +49,13 @@ impl BoundExpr {
         }
     }
 
-    /// The type, and whether it is a constant: what [`BoundExpr::low_cardinality_as`] asks of an argument.
+    /// The type, and whether it is a constant, as [`BoundExpr::low_cardinality_as`] takes them.
     pub(crate) fn kind(&self) -> (SqlType, bool) {
         (self.ty.clone(), self.constant().is_some())
     }
 
-    /// The value as one of arguments of these kinds, one of which may be `LowCardinality`.
+    /// The value with the type that a call has whose arguments are of these kinds: one of them may be
+    /// `LowCardinality`.
     pub(crate) fn low_cardinality_as(self, args: &[(SqlType, bool)]) -> BoundExpr {
         let args = args.iter().map(|(ty, is_constant)| (ty, *is_constant));
         BoundExpr { ty: low_cardinality_of(self.ty, args), ..self }
@@ -110,7 +111,7 @@ impl BoundExpr {
         }
         let zero = ScalarValue::new_zero(&carrier).map_err(Error::logical)?;
         if let Expr::Literal(value, _) = &self.expr {
-            // Literals compare by their bits, and a zero may have a sign.
+            // Literals compare by their bits, and a zero may be negative.
             let is_zero = value == &zero || zero.arithmetic_negate().is_ok_and(|signed| value == &signed);
             return Ok(Expr::Literal(ScalarValue::Boolean((!value.is_null()).then_some(!is_zero)), None));
         }
@@ -118,7 +119,7 @@ impl BoundExpr {
     }
 }
 
-/// DataFusion's own cast: only between carriers where it does what SQL says.
+/// DataFusion's own cast: only between carriers where it follows SQL.
 pub(crate) fn native_cast(expr: Expr, carrier: DataType) -> Expr {
     datafusion::logical_expr::cast(expr, carrier)
 }
@@ -159,7 +160,7 @@ pub(crate) fn default_value(ty: &SqlType) -> Result<Expr> {
     Ok(Expr::Literal(value, None))
 }
 
-/// `expr`, and the default of `ty` where an outer join or a grouping set left it NULL.
+/// `expr`, or the default of `ty` where an outer join or a grouping set made it NULL.
 pub(crate) fn or_default(expr: Expr, ty: &SqlType) -> Result<Expr> {
     if ty.accepts_null() {
         return Ok(expr);
@@ -167,7 +168,7 @@ pub(crate) fn or_default(expr: Expr, ty: &SqlType) -> Result<Expr> {
     Ok(case(vec![(expr.clone().is_not_null(), expr)], default_value(ty)?))
 }
 
-/// Replaces every part of `expr` that is one of the first expressions by the second one beside it.
+/// Replaces every part of `expr` that equals the first expression of a pair by the second.
 pub(crate) fn replace(expr: Expr, replacements: &[(Expr, Expr)]) -> Result<Expr> {
     if replacements.is_empty() {
         return Ok(expr);
@@ -181,8 +182,7 @@ pub(crate) fn replace(expr: Expr, replacements: &[(Expr, Expr)]) -> Result<Expr>
     replaced.map(|replaced| replaced.data).map_err(Error::logical)
 }
 
-/// Every part of `expr` that `wanted` picks, outermost first, each once; what lies inside a picked
-/// part is not looked at.
+/// Every part of `expr` that `wanted` selects, outermost first, each once. Does not look inside a selected part.
 pub(crate) fn collect(expr: &Expr, wanted: fn(&Expr) -> bool, found: &mut Vec<Expr>) {
     // The closure never fails.
     let _ = expr.apply(|part| {
@@ -227,7 +227,7 @@ pub(crate) fn is_column(expr: &Expr) -> bool {
     matches!(expr, Expr::Column(_))
 }
 
-/// Is it a value of the query around a correlated subquery?
+/// Whether it is a value from the outer query of a correlated subquery.
 pub(crate) fn is_argument(expr: &Expr) -> bool {
     matches!(expr, Expr::OuterReferenceColumn(..))
 }

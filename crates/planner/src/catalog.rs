@@ -1,4 +1,4 @@
-//! What the planner asks of its surroundings: tables by name, and the answer of a subquery.
+//! The interfaces that the planner needs: tables by name, and the rows of a subquery.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use datafusion::logical_expr::{LogicalPlan, TableSource};
 
 /// Tables, views and table functions by name.
 pub trait Catalog: Send + Sync {
-    /// The table or view called `name`; without a database, that of the session.
+    /// The table or view called `name`, in the session's database if the name has none.
     fn table(&self, name: &ast::ObjectName, options: &TableOptions) -> Result<ResolvedTable>;
 
-    /// A table function, `numbers(10)`. Arguments are handed over as written: some are constants,
-    /// some are names.
+    /// A table function such as `numbers(10)`. The arguments are passed as written: some are constants, others are
+    /// names.
     fn table_function(&self, call: &ast::FunctionCall, planner: &PlannerContext) -> Result<ResolvedTable>;
 }
 
-/// What a FROM clause says about a table besides its name.
+/// The options of a table in FROM.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableOptions {
     pub is_final: bool,
@@ -27,58 +27,58 @@ pub struct TableOptions {
     pub sample: Option<(ast::Expr, Option<ast::Expr>)>,
 }
 
-/// What a name in FROM stands for.
+/// A resolved name in FROM.
 pub enum ResolvedTable {
-    /// Rows to scan, those for which `filter` holds. The source's Arrow schema is that of `columns` with a
-    /// `value` of `None`, in order.
+    /// Rows to scan, restricted to those that satisfy `filter`. The Arrow schema of the source has, in order, the
+    /// `columns` whose `value` is `None`.
     Source {
         columns: Vec<TableColumn>,
         source: Arc<dyn TableSource>,
         filter: Option<Box<ast::Expr>>,
-        /// Whether PREWHERE means something: columns are read one after another.
+        /// Whether PREWHERE is supported: the table reads columns one after another.
         has_prewhere: bool,
     },
     /// A stored query, planned in place of the name.
     View { query: Box<ast::Query>, columns: Vec<Column> },
 }
 
-/// One column of a table as a query may name it.
+/// One column of a table that a query may name.
 #[derive(Clone, Debug)]
 pub struct TableColumn {
     pub column: Column,
     /// Whether `*` includes it: MATERIALIZED, ALIAS and virtual columns are not in it.
     pub in_asterisk: bool,
-    /// The expression of an ALIAS column: computed wherever the name is used.
+    /// The expression of an ALIAS column, computed wherever the name is used.
     pub value: Option<ast::Expr>,
 }
 
 /// Runs the plan of a scalar subquery or of the right side of IN while the outer query is planned.
 pub trait SubqueryRunner: Send + Sync {
-    /// All rows of `plan`. Blocking; called from a thread that may block.
+    /// All rows of `plan`. Blocks; called from a thread that may block.
     fn run(&self, plan: LogicalPlan) -> Result<Vec<RecordBatch>>;
 }
 
-/// The settings that change what a query means.
+/// The settings that change the meaning of a query.
 #[derive(Clone, Debug, Default)]
 pub struct PlanSettings {
     /// NULL instead of default values for the rows that an outer join did not match.
     pub join_use_nulls: bool,
-    /// `ALL`, `DISTINCT`, or empty: what `UNION` alone means.
+    /// The meaning of `UNION` alone: `ALL`, `DISTINCT`, or empty.
     pub union_default_mode: String,
-    /// Subqueries and table functions are joined only with an alias.
+    /// A subquery or table function in a JOIN needs an alias.
     pub joined_subquery_requires_alias: bool,
-    /// GROUP BY constants alone of no rows is no group, where it may also be one.
+    /// GROUP BY constants alone over no rows gives no group instead of one.
     pub empty_result_for_aggregation_by_constant_keys_on_empty_set: bool,
-    /// GROUP BY the key of a dictionary where it says the value of an INJECTIVE attribute.
+    /// GROUP BY the value of an INJECTIVE attribute becomes GROUP BY the key of its dictionary.
     pub optimize_injective_functions_in_group_by: bool,
-    /// Rows that the right side of IN may have; 0 is no limit.
+    /// The maximum number of rows of the right side of IN; 0 is no limit.
     pub max_rows_in_set: u64,
-    /// Nested queries, joins and expressions at most.
+    /// The maximum depth of nested queries, joins and expressions.
     pub max_subquery_depth: usize,
 }
 
 impl PlanSettings {
-    /// Takes in what a SETTINGS clause says, if it is about what a query means.
+    /// Applies a SETTINGS entry if it changes the meaning of a query.
     pub(crate) fn set(&mut self, setting: &ast::Setting) -> Result<()> {
         let flag = match setting.name.as_str() {
             "join_use_nulls" => &mut self.join_use_nulls,
@@ -103,7 +103,7 @@ impl PlanSettings {
     }
 }
 
-/// Everything that a query is planned against.
+/// The context of planning: catalog, functions, settings.
 pub struct PlannerContext<'a> {
     pub catalog: &'a dyn Catalog,
     pub runner: &'a dyn SubqueryRunner,

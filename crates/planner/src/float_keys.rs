@@ -1,5 +1,5 @@
-//! Floats as keys of groups, of DISTINCT and of joins: DataFusion takes the two zeroes for one key, ClickHouse
-//! looks at their bits.
+//! Floats as keys of groups, DISTINCT and joins. For DataFusion the two zeroes are one key; ClickHouse compares the
+//! bits.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use datafusion::logical_expr::{Aggregate, Expr, ExprSchemable, Extension, Logica
 
 use crate::plan::plan_error;
 
-/// What stands for `expr`, which is over the columns of `schema`, where keys are compared.
+/// The expression that replaces `expr` as a key; `expr` is over the columns of `schema`.
 pub(crate) fn key(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     let ty = expr.get_type(schema).map_err(plan_error)?;
     Ok(if is_float(&ty) { bits(expr) } else { expr })
 }
 
-/// The aggregation of `input`; its columns are those of DataFusion's.
+/// The aggregation of `input`, with the columns that DataFusion's Aggregate has.
 pub(crate) fn aggregate(input: LogicalPlan, keys: Vec<Expr>, aggregates: Vec<Expr>) -> Result<LogicalPlan> {
     let mut wrapped = Vec::new();
     let keys = keys
@@ -35,7 +35,7 @@ pub(crate) fn aggregate(input: LogicalPlan, keys: Vec<Expr>, aggregates: Vec<Exp
     unwrapped(plan, &wrapped)
 }
 
-/// The different rows of `plan`.
+/// The distinct rows of `plan`.
 pub(crate) fn distinct(plan: LogicalPlan) -> Result<LogicalPlan> {
     let mut wrapped = Vec::new();
     let columns = plan
@@ -72,7 +72,7 @@ fn in_set(set: GroupingSet, schema: &DFSchema, wrapped: &mut Vec<Column>) -> Res
     })
 }
 
-/// A key under its name; the names of those that are floats are added to `wrapped`.
+/// A key under its name. Adds the names of float keys to `wrapped`.
 fn named_key(expr: Expr, schema: &DFSchema, wrapped: &mut Vec<Column>) -> Result<Expr> {
     if !is_float(&expr.get_type(schema).map_err(plan_error)?) {
         return Ok(expr);
@@ -85,7 +85,7 @@ fn named_key(expr: Expr, schema: &DFSchema, wrapped: &mut Vec<Column>) -> Result
     Ok(bits(expr.unalias()).alias_qualified(relation, name))
 }
 
-/// `plan` with floats in the columns `wrapped`.
+/// `plan` with the columns `wrapped` converted back to floats.
 fn unwrapped(plan: LogicalPlan, wrapped: &[Column]) -> Result<LogicalPlan> {
     if wrapped.is_empty() {
         return Ok(plan);

@@ -1,4 +1,4 @@
-//! A value of a group of rows that no query groups: aggregates, and what is made of their results.
+//! A value of a group of rows that some code other than a query groups: aggregates, and expressions over them.
 
 use basalt_base::{Columns, Result, SqlType};
 use basalt_sql::ast;
@@ -12,9 +12,9 @@ use crate::{bare_scope, bind_over, expr};
 /// An expression over aggregates, planned in two steps.
 #[derive(Clone, Debug)]
 pub struct GroupValue {
-    /// Aggregate functions over the columns of the rows. What stands outside of them is the `any` of its group.
+    /// Aggregate functions over the columns of the rows. A column outside an aggregate is the `any` of its group.
     pub calls: Vec<Expr>,
-    /// Over the results, which are columns called as [`GroupValue::result_name`] says.
+    /// An expression over the results, which are columns named by [`GroupValue::result_name`].
     pub value: Expr,
 }
 

@@ -1,10 +1,10 @@
-//! `dictGet(d, 'a', key) = value` as a condition on the key: the keys that have the value are read from the
-//! dictionary while the query is planned, and then the table's index can be used for them.
+//! `dictGet(d, 'a', key) = value` as a condition on the key. The keys with that value are read from the dictionary
+//! while the query is planned, so that the table's index can be used.
 //!
-//! A rule about finished plans: by then filters have been handed down through views and subqueries. Any
-//! condition in which nothing but constants meets the call is understood, whatever its operators: it is
-//! computed over the dictionary's values. It stays as it is where a key that is not in the dictionary
-//! would fulfil it, by the attribute's default, or a NULL key.
+//! This is a rule over finished plans, because by then filters are pushed down through views and subqueries. It
+//! handles any condition that combines the call with constants only, whatever the operators: the condition is
+//! computed over the values of the dictionary. The condition stays as it is if a missing key, with the attribute's
+//! default, or a NULL key would satisfy it.
 
 use std::sync::Arc;
 
@@ -29,14 +29,14 @@ use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use crate::bound_expr::{all_of, any_of, contains, is_aggregate, is_column, is_unnest, is_window, replace};
 use crate::scope::bare_column;
 
-/// Dictionaries with more rows are not read for a single query.
+/// Larger dictionaries are not read for a single query.
 const ROWS_MAX: u64 = 1_000_000;
-/// Longer lists of keys are probed by hash.
+/// Longer lists of keys are looked up by hash.
 const LIST_MEMBERS_MAX: usize = 64;
-/// What stands for the call where its condition is computed.
+/// The column that replaces the call while its condition is computed.
 const VALUE: &str = "__attribute";
 
-/// The rule.
+/// The optimizer rule.
 #[derive(Debug)]
 pub struct InverseLookup;
 
@@ -82,15 +82,14 @@ impl OptimizerRule for InverseLookup {
     }
 }
 
-/// The conditions, all of which must hold, with those on a lookup as conditions on its key; `None` if there
-/// is nothing to gain.
+/// The conditions, combined by AND, with lookups rewritten as conditions on keys; `None` if nothing can be rewritten.
 fn rewritten(conditions: Vec<Expr>) -> Option<Vec<Expr>> {
     let mut calls: Vec<ScalarFunction> = Vec::new();
     let mut of_call: Vec<Vec<Expr>> = Vec::new();
     let (mut kept, mut changed) = (Vec::new(), false);
     for condition in conditions {
         if let Some(call) = only_call(&condition) {
-            // Of several conditions on one call, some may not be usable alone.
+            // If several conditions use one call, some of them may not be usable alone.
             match calls.iter().position(|known| *known == call) {
                 Some(at) => of_call[at].push(condition),
                 None => {
@@ -117,7 +116,7 @@ fn rewritten(conditions: Vec<Expr>) -> Option<Vec<Expr>> {
     changed.then_some(kept)
 }
 
-/// `a OR b`, with each side for itself.
+/// `a OR b`, where each side is rewritten on its own.
 fn either_rewritten(condition: &Expr) -> Option<Expr> {
     let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) = condition else { return None };
     let side = |side: &Expr| rewritten(split_conjunction_owned(side.clone())).and_then(all_of);
@@ -130,7 +129,7 @@ fn either_rewritten(condition: &Expr) -> Option<Expr> {
     }
 }
 
-/// The one lookup that the condition depends on, if it depends on nothing else.
+/// The lookup that the condition depends on, if it depends on nothing else.
 fn only_call(condition: &Expr) -> Option<ScalarFunction> {
     let mut calls = Vec::new();
     crate::bound_expr::collect(condition, |part| attribute_call(part).is_some(), &mut calls);
@@ -158,7 +157,7 @@ fn attribute_call(expr: &Expr) -> Option<(&ScalarFunction, &BoundScalar, Attribu
     Some((call, bound, attribute))
 }
 
-/// All of `conditions` as one on the key of `call`; `None` if it stays as it is.
+/// All of `conditions` as one condition on the key of `call`; `None` if they cannot be rewritten.
 fn on_key(call: &ScalarFunction, conditions: &[Expr]) -> Option<Expr> {
     let expr = Expr::ScalarFunction(call.clone());
     let (call, bound, attribute) = attribute_call(&expr)?;
@@ -171,7 +170,7 @@ fn on_key(call: &ScalarFunction, conditions: &[Expr]) -> Option<Expr> {
     let default = &attribute.attribute().default;
     let condition = ValueCondition::compile(&condition, default.data_type()).ok()?;
     let null = new_null_array(default.data_type(), 1);
-    // An error may come of a value that the query would not look up.
+    // An error may come from a value that the query would never look up.
     let holds = |values: &ArrayRef| condition.holds(values);
     if holds(default).ok()?.value(0) || bound.arg_types()[2].accepts_null() && holds(&null).ok()?.value(0) {
         return None;
@@ -205,7 +204,7 @@ impl ValueCondition {
     }
 }
 
-/// The key argument: one expression and its type a key column.
+/// The key argument, as one expression with its type for each key column.
 fn key_columns(
     call: &ScalarFunction,
     bound: &BoundScalar,
@@ -226,7 +225,7 @@ fn key_columns(
     (columns.len() == types.len() && columns.iter().zip(types).all(fits)).then_some(columns)
 }
 
-/// `key IN (keys)`; keys that the argument's type does not have are found by none.
+/// `key IN (keys)`, without keys that the argument's type cannot represent.
 fn membership(key: &[(Expr, SqlType)], keys: Vec<ArrayRef>) -> Result<Expr> {
     let mut members = Vec::with_capacity(keys.len());
     for ((_, ty), column) in key.iter().zip(&keys) {

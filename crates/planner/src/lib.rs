@@ -4,18 +4,18 @@
 //!
 //! - [`plan_query`]: a whole SELECT.
 //! - [`plan_expr`]: an expression over the columns of one table (DEFAULT, keys, filters of mutations).
-//! - [`plan_filter`]: a condition over them.
+//! - [`plan_filter`]: a condition over such columns.
 //! - [`plan_constant`]: an expression without columns, evaluated.
 //! - [`cast`]: converts an expression from one SQL type to another, as INSERT does.
-//! - [`GroupValue`]: an expression over aggregates of rows that something else groups.
-//! - [`InverseLookup`]: a rule about finished plans: conditions on what `dictGet` gives.
-//! - `select`: the clauses, in the order in which they apply; `expr`: expressions and their types;
-//!   `correlated`: subqueries that name columns of the query around them.
+//! - [`GroupValue`]: an expression over aggregates of rows that some code other than a query groups.
+//! - [`InverseLookup`]: an optimizer rule: conditions on results of `dictGet`.
+//! - `select`: the clauses, in the order in which they apply; `expr`: expressions and their types; `correlated`:
+//!   subqueries that use columns of an outer query.
 //!
 //! # How names are kept apart
 //!
-//! Every relation of a query has a name of its own in the plan (`hits`, `hits_2`), and a column is
-//! always referred to by relation and name. What SQL calls a column is in `scope`, never in the plan.
+//! Every relation of a query has a unique name in the plan (`hits`, `hits_2`), and a column is always referenced by
+//! relation and name. The SQL names of columns are in `scope`, never in the plan.
 
 mod bound_expr;
 mod catalog;
@@ -70,10 +70,10 @@ pub fn plan_query(query: &ast::Query, ctx: &PlannerContext<'_>) -> Result<Planne
     })
 }
 
-/// Columns of one name have one type.
+/// Refuses columns with one name and different types.
 fn check_twins(columns: &[Column]) -> Result<()> {
     let mut types = HashMap::with_capacity(columns.len());
-    // Subqueries without an alias have one name in the plan, and none that a user gave.
+    // Subqueries without an alias share one name in the plan, which no user gave.
     for column in columns.iter().filter(|column| !column.name.starts_with("_subquery")) {
         match types.insert(column.name.as_str(), &column.ty) {
             Some(ty) if *ty != column.ty => basalt_base::bail!(
@@ -88,8 +88,7 @@ fn check_twins(columns: &[Column]) -> Result<()> {
     Ok(())
 }
 
-/// Plans an expression over `columns`, which it names without a qualifier; in the plan they are
-/// unqualified columns.
+/// Plans an expression over `columns`, which are unqualified, both in the expression and in the plan.
 pub fn plan_expr(expr: &ast::Expr, columns: &Columns, ctx: &PlannerContext<'_>) -> Result<(Expr, SqlType)> {
     let scope = bare_scope(columns);
     let bound = bind_over(&scope, ctx, |binder| binder.bind(expr))?.into_value();
@@ -107,7 +106,7 @@ pub fn plan_expr(expr: &ast::Expr, columns: &Columns, ctx: &PlannerContext<'_>) 
     Ok((bound.expr, bound.ty))
 }
 
-/// Plans a condition over `columns`, as WHERE takes it: a mask that may be NULL.
+/// Plans a condition over `columns` with the semantics of WHERE: a mask that may be NULL.
 pub fn plan_filter(expr: &ast::Expr, columns: &Columns, ctx: &PlannerContext<'_>) -> Result<Expr> {
     let session = Session::new(ctx);
     let (env, aliases, scope) = (Env::default(), Aliases::default(), bare_scope(columns));
@@ -129,7 +128,7 @@ fn bare_scope(columns: &Columns) -> Scope {
     Scope { tables: vec![], columns: columns.collect() }
 }
 
-/// Evaluates an expression without columns; answers with an array of one row.
+/// Evaluates an expression without columns into an array of one row.
 pub fn plan_constant(expr: &ast::Expr, ctx: &PlannerContext<'_>) -> Result<(ArrayRef, SqlType)> {
     let bound = bind_over(&Scope::default(), ctx, |binder| binder.bind_constant(expr))?;
     let value = expr::evaluate(&bound.expr)?;
@@ -141,7 +140,7 @@ pub fn cast(expr: Expr, from: &SqlType, to: &SqlType, ctx: &PlannerContext<'_>) 
     Ok(expr::convert(BoundExpr::new(expr, from.clone()), to, ctx)?.expr)
 }
 
-/// As [`cast`], for a column that errors tell. If it is `exact`, a number that its type does not have is an error where the
+/// Like [`cast`], for a column that errors name. If `is_exact`, a number out of the type's range is an error when the
 /// expression is evaluated.
 pub fn cast_for(
     column: &Column,

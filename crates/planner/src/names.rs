@@ -1,7 +1,6 @@
-//! The name of a result column that has no alias: its expression in ClickHouse's canonical form.
+//! The name of a result column without an alias: its expression in ClickHouse's canonical form.
 //!
-//! Every operator is written as the call of its function: `avg(length(URL)) + 1` is named
-//! `plus(avg(length(URL)), 1)`.
+//! Operators are written as calls of their functions: `avg(length(URL)) + 1` is named `plus(avg(length(URL)), 1)`.
 
 use std::fmt::Write;
 
@@ -76,7 +75,7 @@ pub fn canonical(expr: &Expr) -> String {
     }
 }
 
-/// The function that an operator is the sign of.
+/// The function of an operator.
 pub(crate) fn function_of(op: BinaryOp) -> &'static str {
     match op {
         BinaryOp::Plus => "plus",
@@ -104,7 +103,7 @@ pub(crate) fn function_of(op: BinaryOp) -> &'static str {
     }
 }
 
-/// The operands of a chain of the same operator, left to right: `a AND b AND c` is three.
+/// The operands of a chain of one operator, left to right: `a AND b AND c` has three.
 pub(crate) fn chain<'e>(op: BinaryOp, left: &'e Expr, right: &'e Expr) -> Vec<&'e Expr> {
     let mut operands = vec![right];
     let mut rest = left;
@@ -233,7 +232,7 @@ fn literal_text(literal: &Literal) -> String {
     }
 }
 
-/// A float as ClickHouse names it: the value, with a point where it is whole.
+/// A float as in ClickHouse's names: with a point even if it is whole.
 fn number_text(text: &str) -> String {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && value.fract() == 0.0 && value.abs() < 1e15 => {

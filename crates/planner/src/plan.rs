@@ -13,14 +13,14 @@ pub(crate) struct Subplan {
     pub(crate) plan: LogicalPlan,
     /// Result names and types; the plan's own names are [`Subplan::names`].
     pub(crate) columns: Vec<Column>,
-    /// The plan's name of each column: no name twice.
+    /// The unique name of each column in the plan.
     pub(crate) names: Vec<String>,
     /// Which columns are constants.
     pub(crate) constants: Vec<bool>,
     pub(crate) totals: Option<LogicalPlan>,
 }
 
-/// DataFusion's error while a plan is put together.
+/// Converts an error of DataFusion's plan builder.
 pub(crate) fn plan_error(error: datafusion::common::DataFusionError) -> Error {
     basalt_exec::error::from_datafusion(error)
 }

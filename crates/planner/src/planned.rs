@@ -1,4 +1,4 @@
-//! The answer of the planner: a plan, what its columns mean, and what the query asks of its surroundings.
+//! The result of planning: a plan, its columns, and the query's settings and format.
 
 use basalt_base::Columns;
 use basalt_sql::ast;
@@ -7,8 +7,7 @@ use datafusion::logical_expr::LogicalPlan;
 /// A planned query.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// The rows. Its columns are those of `columns` by position; a name that the result has twice is
-    /// made unique in the plan.
+    /// The rows. The columns correspond to `columns` by position; the plan makes duplicate names unique.
     pub plan: LogicalPlan,
     /// The one row of `WITH TOTALS`, with the same columns.
     pub totals: Option<LogicalPlan>,

@@ -1,4 +1,4 @@
-//! The names that an expression may use: columns of the tables in FROM, aliases, and what WITH defines.
+//! The names that an expression may use: columns of the tables in FROM, aliases, and names from WITH.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 
 use crate::correlated::Outer;
 
-/// What stands in FROM: rows, and the names of their columns.
+/// A relation of FROM: rows, and the names of their columns.
 #[derive(Clone, Debug)]
 pub(crate) struct Relation {
     pub(crate) plan: LogicalPlan,
@@ -20,58 +20,58 @@ pub(crate) struct Relation {
     pub(crate) totals: Option<LogicalPlan>,
 }
 
-/// The columns in sight, in the order of `*`.
+/// The visible columns, in the order of `*`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope {
     pub(crate) tables: Vec<ScopeTable>,
     pub(crate) columns: Vec<ScopeColumn>,
 }
 
-/// A table as a qualifier names it.
+/// A table as qualifiers refer to it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ScopeTable {
     pub(crate) database: Option<String>,
     /// The alias, or else the table's own name; empty for a subquery without one.
     pub(crate) name: String,
-    /// The table's own name where an alias hides it.
+    /// The table's own name, if an alias hides it.
     pub(crate) original: Option<String>,
-    /// Whether PREWHERE may be about its columns.
+    /// Whether PREWHERE may use its columns.
     pub(crate) has_prewhere: bool,
 }
 
 /// One column that can be named.
 #[derive(Clone, Debug)]
 pub(crate) struct ScopeColumn {
-    /// Position in [`Scope::tables`]; `None` for a column that belongs to none, as of USING.
+    /// Position in [`Scope::tables`]; `None` for a column without a table, such as a USING column.
     pub(crate) table: Option<usize>,
     pub(crate) name: String,
     pub(crate) ty: SqlType,
     pub(crate) value: ColumnValue,
     pub(crate) in_asterisk: bool,
-    /// Only `t.name` finds it: a column of USING is found under its bare name once.
+    /// Only `t.name` refers to it: a USING column is found once under its bare name.
     pub(crate) only_qualified: bool,
-    /// A subquery gives the same constant in each of its rows.
+    /// Whether a subquery gives the same constant in each row.
     pub(crate) is_constant: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum ColumnValue {
     Plan(Expr),
-    /// An ALIAS column: bound where it is used.
+    /// An ALIAS column, bound where it is used.
     Alias(Rc<ast::Expr>),
 }
 
-/// What a list of name parts was found to be.
+/// The column that a list of name parts refers to.
 pub(crate) struct Found<'s> {
     pub(crate) column: &'s ScopeColumn,
     /// How many of the parts name the column; the rest are elements of its tuple.
     pub(crate) used_parts: usize,
-    /// How many of them are a qualifier.
+    /// How many of these are the qualifier.
     pub(crate) qualifier_parts: usize,
 }
 
 impl Scope {
-    /// The column that the parts name: `a`, `t.a`, `db.t.a`, or `a.element` with parts left over.
+    /// Resolves a name: `a`, `t.a`, `db.t.a`, or `a.element` with unused parts.
     pub(crate) fn find(&self, parts: &[String]) -> Result<Option<Found<'_>>> {
         for used_parts in (1..=parts.len()).rev() {
             for qualifier_parts in 0..used_parts.min(3) {
@@ -83,7 +83,7 @@ impl Scope {
                         column.name == name && self.is_qualified_by(column, &parts[..qualifier_parts])
                     })
                     .collect();
-                // Of columns with one name in several tables the leftmost table's is meant.
+                // If several tables have a column with that name, the leftmost table wins.
                 if let Some(column) = matching.into_iter().min_by_key(|column| column.table) {
                     return Ok(Some(Found { column, used_parts, qualifier_parts }));
                 }
@@ -103,13 +103,13 @@ impl Scope {
         table.is_named(qualifier)
     }
 
-    /// Whether the plan's column `expr` is a constant of a subquery.
+    /// Whether `expr` is a plan column that is constant in a subquery.
     pub(crate) fn is_constant(&self, expr: &Expr) -> bool {
         let is_it = |column: &ScopeColumn| matches!(&column.value, ColumnValue::Plan(value) if value == expr);
         self.columns.iter().any(|column| column.is_constant && is_it(column))
     }
 
-    /// UNKNOWN_IDENTIFIER, with the nearest name there is.
+    /// UNKNOWN_IDENTIFIER, with the nearest known name.
     pub(crate) fn unknown<'n>(&'n self, name: &str, others: impl Iterator<Item = &'n str>) -> Error {
         let names = self.columns.iter().map(|column| column.name.as_str()).chain(others);
         let hint = did_you_mean(name, names);
@@ -123,7 +123,7 @@ impl Scope {
         Error::new(ErrorCode::UnknownIdentifier, format!("column `{name}` not found{place}{hint}"))
     }
 
-    /// Both scopes side by side, as in a join.
+    /// The columns of both scopes, as in a join.
     pub(crate) fn join(mut self, other: Scope) -> Scope {
         let shift = self.tables.len();
         self.tables.extend(other.tables);
@@ -153,7 +153,7 @@ impl ScopeTable {
     }
 }
 
-/// The expression that reads column `name` of the relation that the plan calls `relation`.
+/// The expression that reads column `name` of the plan relation `relation`.
 pub(crate) fn plan_column(relation: &TableReference, name: &str) -> Expr {
     Expr::Column(PlanColumn::new(Some(relation.clone()), name))
 }
@@ -162,16 +162,16 @@ pub(crate) fn bare_column(name: &str) -> Expr {
     Expr::Column(PlanColumn::new_unqualified(name))
 }
 
-/// What WITH defined so far, from the outermost query inwards; later entries hide earlier ones.
+/// The WITH definitions so far, from the outermost query inwards; later entries hide earlier ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Env {
     queries: Vec<Rc<CteQuery>>,
     exprs: Vec<(String, Rc<ast::Expr>)>,
-    /// The query around this one, if that may be correlated with it.
+    /// The outer query, if this one may be correlated with it.
     pub(crate) outer: Option<Rc<Outer>>,
 }
 
-/// `name AS (SELECT ...)`, with what it may refer to itself.
+/// `name AS (SELECT ...)`, with the definitions that it may use.
 #[derive(Debug)]
 pub(crate) struct CteQuery {
     pub(crate) name: String,
@@ -181,7 +181,7 @@ pub(crate) struct CteQuery {
 }
 
 impl Env {
-    /// What a subquery of `outer` can name.
+    /// The environment of a subquery of `outer`.
     pub(crate) fn inside(&self, outer: &Rc<Outer>) -> Env {
         Env { outer: Some(Rc::clone(outer)), ..self.clone() }
     }
@@ -210,17 +210,17 @@ impl Env {
     }
 }
 
-/// Expressions by the name that the query gave them.
+/// Expressions by the names that the query gives them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Aliases(HashMap<String, Rc<ast::Expr>>);
 
 impl Aliases {
-    /// The aliases of WITH.
+    /// The aliases from WITH.
     pub(crate) fn of_env(env: &Env) -> Aliases {
         Aliases(env.exprs.iter().cloned().collect())
     }
 
-    /// Gives `name` to `expr`; a name may stand for one expression only.
+    /// Gives `name` to `expr`; a name has one expression only.
     pub(crate) fn define(&mut self, name: &str, expr: Rc<ast::Expr>) -> Result<()> {
         match self.0.get(name) {
             Some(known) if *known != expr => Err(Error::new(
@@ -235,12 +235,12 @@ impl Aliases {
         }
     }
 
-    /// Takes in the names of an inner query, which hide those that are here.
+    /// Adds the names of an inner query, which hide the names here.
     pub(crate) fn extend(&mut self, inner: Aliases) {
         self.0.extend(inner.0);
     }
 
-    /// The name stands for something else from here on.
+    /// Removes a name that is hidden from here on.
     pub(crate) fn remove(&mut self, name: &str) {
         self.0.remove(name);
     }
@@ -249,8 +249,8 @@ impl Aliases {
         self.0.get(name)
     }
 
-    /// The aliases that `expr`, which `name` stands for, is made of, each behind those that it is made of
-    /// itself; `None` if they go round. Below one that `is_known` nothing is looked for.
+    /// The aliases that `expr`, the definition of `name`, depends on, each after its own dependencies; `None` for a
+    /// cycle. Does not look below aliases that are `is_known`.
     pub(crate) fn below(
         &self,
         name: &str,
@@ -258,7 +258,7 @@ impl Aliases {
         is_known: &dyn Fn(&str) -> bool,
     ) -> Option<Vec<(String, Rc<ast::Expr>)>> {
         let mut order = Vec::new();
-        // True: everything below is in `order`. False: it is on the way.
+        // `true`: all dependencies are in `order`. `false`: in progress.
         let mut seen = HashMap::from([(name, false)]);
         let mut waiting = vec![(name, expr, self.named_in(expr))];
         while let Some((name, expr, parts)) = waiting.last_mut() {
@@ -270,7 +270,7 @@ impl Aliases {
             };
             match seen.get(part) {
                 Some(true) => {}
-                // Inside its own definition a name is a column.
+                // Inside its own definition, a name is a column.
                 Some(false) if part == *name => {}
                 Some(false) => return None,
                 None if is_known(part) => {}
@@ -284,7 +284,7 @@ impl Aliases {
         Some(order)
     }
 
-    /// The aliases that stand in `expr` itself.
+    /// The aliases that `expr` uses directly.
     fn named_in(&self, expr: &ast::Expr) -> Vec<(&str, &Rc<ast::Expr>)> {
         let mut named = Vec::new();
         let mut waiting = vec![expr];

@@ -1,4 +1,4 @@
-//! What one planned query shares: limits, fresh names, settings found on the way, answers of subqueries.
+//! State shared while one query is planned: limits, unique names, settings, results of subqueries.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -11,36 +11,35 @@ use basalt_sql::ast;
 use crate::subquery_rows::SubqueryRows;
 use crate::{PlanSettings, PlannerContext};
 
-/// Expressions nested deeper are refused before they exhaust the stack.
+/// Deeper expressions are refused before they exhaust the stack.
 const EXPR_DEPTH_MAX: usize = 500;
-/// Queries nested deeper are refused, whatever the setting says.
+/// Deeper queries are refused, whatever the setting says.
 const QUERY_DEPTH_MAX: usize = 64;
 
-/// Nodes of all expressions of a query at most, counted with every alias replaced by what it stands for.
+/// The maximum number of nodes of all expressions of a query, with aliases expanded.
 const EXPR_NODES_MAX: usize = 500_000;
-/// Nodes between two questions whether the query may go on.
+/// Nodes between two checks for cancellation.
 const CHECKED_NODES: usize = 64;
-/// Queries of WITH and views that are planned in place of their names at most: names that name others
-/// twice double with each step.
+/// The maximum number of expansions of WITH queries and views. Names that use others twice double with each level.
 const EXPANSIONS_MAX: usize = 2_500;
 
 /// The planning of one query.
 pub(crate) struct Session<'a> {
     pub(crate) ctx: &'a PlannerContext<'a>,
-    /// How often a name was asked for, so that the next one differs.
+    /// How often a name was requested, so that the next one differs.
     names: RefCell<HashMap<String, usize>>,
     query_depth: Cell<usize>,
     expr_depth: Cell<usize>,
     /// Nodes of expressions so far.
     expr_nodes: Cell<usize>,
-    /// Literals so far: asking whether the query may go on is done every so many.
+    /// Literals so far: the query checks for cancellation at intervals of literals.
     literals: Cell<usize>,
     /// Names replaced by their queries so far.
     expansions: Cell<usize>,
-    /// Subqueries answered so far: the same text twice is run once.
+    /// Results of subqueries: a repeated text runs once.
     answers: RefCell<Vec<(ast::Query, Rc<SubqueryRows>)>>,
     settings: RefCell<Vec<ast::Setting>>,
-    /// The settings of the SELECT that is planned: its own clause may differ from that of the query around it.
+    /// The settings of the SELECT that is being planned. They may differ from those of the outer query.
     in_force: RefCell<Rc<PlanSettings>>,
 }
 
@@ -65,7 +64,7 @@ impl<'a> Session<'a> {
         Rc::clone(&self.in_force.borrow())
     }
 
-    /// Takes in the settings of a SELECT until the guard is dropped.
+    /// Applies the settings of a SELECT until the guard is dropped.
     pub(crate) fn enter_settings(&self, settings: &[ast::Setting]) -> Result<SettingsGuard<'_>> {
         let before = self.settings();
         if !settings.is_empty() {
@@ -78,7 +77,7 @@ impl<'a> Session<'a> {
         Ok(SettingsGuard { in_force: &self.in_force, before })
     }
 
-    /// `stem`, or `stem_2`, ...: a name that this query has not given out yet.
+    /// `stem`, or `stem_2`, ...: a name that is unique in this query.
     pub(crate) fn unique(&self, stem: &str) -> String {
         let mut names = self.names.borrow_mut();
         loop {
@@ -94,7 +93,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Enters a query; the depth falls again when the guard is dropped.
+    /// Enters a query; dropping the guard leaves it.
     pub(crate) fn enter_query(&self) -> Result<DepthGuard<'_>> {
         checkpoint()?;
         let set = self.ctx.settings.max_subquery_depth;
@@ -114,7 +113,7 @@ impl<'a> Session<'a> {
         Ok(DepthGuard::enter(&self.expr_depth))
     }
 
-    /// Enters a literal, which counts as no node: a list of a million is one node in ClickHouse.
+    /// Enters a literal, which is not counted as a node: in ClickHouse a list of a million literals is one node.
     pub(crate) fn enter_literal(&self) -> Result<DepthGuard<'_>> {
         let before = self.literals.replace(self.literals.get() + 1);
         if before % CHECKED_NODES == 0 {
@@ -123,7 +122,7 @@ impl<'a> Session<'a> {
         Ok(DepthGuard::enter(&self.expr_depth))
     }
 
-    /// Counts the nodes that stand in the place of a name.
+    /// Counts the nodes that replace a name.
     pub(crate) fn count_nodes(&self, nodes: usize) -> Result<()> {
         let before = self.expr_nodes.get();
         let all = before.saturating_add(nodes);
@@ -141,7 +140,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Counts a query of WITH or of a view that is planned in place of its name.
+    /// Counts a WITH query or view that is planned in place of its name.
     pub(crate) fn count_expansion(&self) -> Result<()> {
         self.expansions.set(self.expansions.get() + 1);
         if self.expansions.get() > EXPANSIONS_MAX {
@@ -172,7 +171,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The settings before a SELECT, given back on drop.
+/// The previous settings, restored on drop.
 pub(crate) struct SettingsGuard<'s> {
     in_force: &'s RefCell<Rc<PlanSettings>>,
     before: Rc<PlanSettings>,
@@ -184,7 +183,7 @@ impl Drop for SettingsGuard<'_> {
     }
 }
 
-/// One level of depth, given back on drop.
+/// One level of depth, left on drop.
 pub(crate) struct DepthGuard<'s>(&'s Cell<usize>);
 
 impl<'s> DepthGuard<'s> {

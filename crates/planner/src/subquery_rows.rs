@@ -1,4 +1,4 @@
-//! The rows of a subquery that is answered while the outer query is planned.
+//! The rows of a subquery that runs while the outer query is planned.
 
 use arrow::array::{ArrayRef, new_empty_array};
 use arrow::compute::concat;
@@ -10,7 +10,7 @@ use datafusion::logical_expr::LogicalPlan;
 
 use crate::session::Session;
 
-/// All rows of a subquery, one array a column.
+/// All rows of a subquery, one array per column.
 #[derive(Debug)]
 pub(crate) struct SubqueryRows {
     pub(crate) columns: Vec<Column>,
@@ -19,7 +19,7 @@ pub(crate) struct SubqueryRows {
 }
 
 impl SubqueryRows {
-    /// Runs `plan`, whose columns are `columns`.
+    /// Runs `plan`, which has the columns `columns`.
     pub(crate) fn run(
         plan: LogicalPlan,
         columns: Vec<Column>,

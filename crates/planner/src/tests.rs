@@ -1,4 +1,4 @@
-//! Queries over small tables: planned, run, and their rows compared as text.
+//! Queries over small tables: planned and run, with their rows compared as text.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -455,14 +455,14 @@ fn constants_and_expressions_over_columns() {
     });
 }
 
-/// `id AS a0`, and `count` aliases that are each made of the one before.
+/// `id AS a0`, followed by `count` aliases, each defined by the one before it.
 fn chain_of_aliases(count: usize, next: impl Fn(&str) -> String) -> String {
     let aliases: Vec<String> =
         (0..count).map(|at| format!("{} AS a{}", next(&format!("a{at}")), at + 1)).collect();
     format!("id AS a0, {}", aliases.join(", "))
 }
 
-/// With the stack that threads of the program have.
+/// Runs the test with the stack size of the program's threads.
 fn on_a_deep_stack(test: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(32 << 20).spawn(test);
     assert!(thread.is_ok_and(|thread| thread.join().is_ok()));

@@ -19,12 +19,12 @@ use crate::plan::{self, aliased, plan_error, projected};
 use crate::scope::{bare_column, plan_column};
 use crate::session::Session;
 
-/// Is there a correlated subquery in `expr`?
+/// Whether `expr` contains a correlated subquery.
 pub(crate) fn is_correlated(expr: &Expr) -> bool {
     contains(expr, |part| Correlated::of(part).is_some())
 }
 
-/// Refuses a correlated subquery where nothing computes it.
+/// Refuses a correlated subquery in a clause that cannot compute it.
 pub(crate) fn refuse(expr: &Expr, clause: &str) -> Result<()> {
     match is_correlated(expr) {
         true => Err(Error::not_implemented(format!("a correlated subquery in {clause}"))),
@@ -32,8 +32,8 @@ pub(crate) fn refuse(expr: &Expr, clause: &str) -> Result<()> {
     }
 }
 
-/// `plan` with the columns that hold the correlated subqueries of `exprs`, and each call with its column. Of the
-/// columns of `plan` those are left that `exprs` and `others` name.
+/// Adds columns with the results of the correlated subqueries in `exprs` to `plan`, and returns each call with its
+/// column. Columns of `plan` that neither `exprs` nor `others` use are dropped.
 pub(crate) fn apply<'e, 'o>(
     session: &Session<'_>,
     plan: LogicalPlan,
@@ -57,14 +57,14 @@ pub(crate) fn apply<'e, 'o>(
         if replaced != call {
             replacements.insert(0, (replaced, column.clone()));
         }
-        // A call around others is looked for before them.
+        // The outer call must be replaced before the calls inside it.
         replacements.insert(0, (call, column));
     }
     Ok((plan, replacements))
 }
 
-/// The rows of `plan` for which `condition` holds. The part of it that has no correlated subquery comes first, so that
-/// the domains are small.
+/// The rows of `plan` that satisfy `condition`. The conjuncts without correlated subqueries are applied first, to
+/// keep the domains small.
 pub(crate) fn filtered<'e>(
     session: &Session<'_>,
     plan: LogicalPlan,
@@ -87,8 +87,8 @@ pub(crate) fn filtered<'e>(
     Ok(plan)
 }
 
-/// `plan` as one that has the same rows each time that it is read. Where it may not, what the expressions name of its
-/// rows is shared.
+/// `plan` in a form that gives the same rows each time it is read. If it may not, the columns that the expressions
+/// use are computed once and shared.
 fn read_twice<'e, 'o>(
     plan: LogicalPlan,
     exprs: impl Iterator<Item = &'e Expr>,
@@ -109,7 +109,7 @@ fn read_twice<'e, 'o>(
     Ok(shared(projected(plan, columns.into_iter().map(Expr::Column).collect())?))
 }
 
-/// Whether a plan has the same rows each time that it runs, and is no more than scans and what streams.
+/// Whether a plan gives the same rows on each run and consists of scans and streaming operators only.
 fn is_repeatable(plan: &LogicalPlan) -> bool {
     let streams = matches!(
         plan,
@@ -126,7 +126,7 @@ fn is_repeatable(plan: &LogicalPlan) -> bool {
         && plan.inputs().into_iter().all(is_repeatable)
 }
 
-/// The calls in `expr`, each once; those in the arguments of a call before it.
+/// The calls in `expr`, each once, inner calls first.
 fn inner_first(expr: &Expr, calls: &mut Vec<Expr>) {
     let mut found = Vec::new();
     collect(expr, |part| Correlated::of(part).is_some(), &mut found);
@@ -142,7 +142,7 @@ fn inner_first(expr: &Expr, calls: &mut Vec<Expr>) {
     }
 }
 
-/// The call with what `replacements` say in its arguments.
+/// The call with `replacements` applied to its arguments.
 fn replace_inside(call: &Expr, replacements: &[(Expr, Expr)]) -> Result<Expr> {
     let Expr::ScalarFunction(function) = call else {
         return Ok(call.clone());
@@ -154,8 +154,8 @@ fn replace_inside(call: &Expr, replacements: &[(Expr, Expr)]) -> Result<Expr> {
     Ok(Expr::ScalarFunction(function))
 }
 
-/// `plan` with the answers of `call`, and what takes the place of the call. The domain is read from `base`: `plan`
-/// without the answers of other calls, unless the arguments need them.
+/// Adds the results of `call` to `plan`, and returns the expression that replaces the call. The domain is read from
+/// `base`, which is `plan` without the results of other calls, unless the arguments need them.
 fn apply_one(
     session: &Session<'_>,
     base: &LogicalPlan,
@@ -204,7 +204,7 @@ fn apply_one(
     Ok((plan, value))
 }
 
-/// Keys of a join are over columns of its input. An argument that comes from further out becomes one of `plan`.
+/// Join keys must be columns of the input, so an argument from an outer query becomes a column of `plan`.
 fn with_columns(session: &Session<'_>, plan: LogicalPlan, args: &[Expr]) -> Result<(LogicalPlan, Vec<Expr>)> {
     let mut exprs: Vec<Expr> = plan.schema().columns().into_iter().map(Expr::Column).collect();
     let before = exprs.len();
@@ -225,14 +225,14 @@ fn distinct_arguments(rows: LogicalPlan, values: &[Expr], subquery: &Correlated)
     )?)
 }
 
-/// The rows of a subquery as they are joined back: at most one for a row of the query around it.
+/// The rows of a subquery as they are joined back: at most one for each row of the outer query.
 struct Answers {
     plan: LogicalPlan,
     /// Columns with the arguments.
     keys: Vec<Expr>,
-    /// Columns that the operands of IN are compared with.
+    /// Columns to compare with the operands of IN.
     values: Vec<Expr>,
-    /// Not NULL where there is an answer, or the value of a scalar subquery.
+    /// Not NULL where a row was found, or the value of a scalar subquery.
     value: Expr,
 }
 

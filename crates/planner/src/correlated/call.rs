@@ -1,4 +1,4 @@
-//! The place of a correlated subquery in an expression: a function of its arguments.
+//! A correlated subquery in an expression: a function of its arguments.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -17,16 +17,16 @@ use super::outer::{Argument, Outer};
 /// How the rows of the subquery become a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CorrelatedKind {
-    /// The value of its one column.
+    /// The value of the subquery's one column.
     Scalar,
-    /// Is there a row?
+    /// Whether there is a row.
     Exists,
-    /// Is there a row that equals the operands, which are the last arguments of the call?
+    /// Whether a row equals the operands, which are the last arguments of the call.
     In,
 }
 
-/// A subquery as a function of the values that it takes from the query around it. [`super::apply()`] puts a column
-/// in its place; a clause that is not handed to it cannot run the call.
+/// A subquery as a function of the values it uses from the outer query. [`super::apply()`] replaces it by a column; a
+/// clause that does not pass through it cannot run the call.
 #[derive(Debug)]
 pub(crate) struct Correlated {
     signature: Signature,
@@ -42,7 +42,7 @@ pub(crate) struct Correlated {
 }
 
 impl Correlated {
-    /// The call; `operands` are those of IN, and `plan` with its columns that of `query`.
+    /// Builds the call. `operands` are the operands of IN; `plan` is the plan of `query` with its columns.
     pub(crate) fn call(
         kind: CorrelatedKind,
         query: &ast::Query,
@@ -69,7 +69,7 @@ impl Correlated {
     }
 }
 
-// The same text over the same values: an expression that is bound twice is the same expression, as GROUP BY asks.
+// The same text over the same values is equal, so that an expression bound twice matches a key of GROUP BY.
 impl PartialEq for Correlated {
     fn eq(&self, other: &Correlated) -> bool {
         fn values(call: &Correlated) -> impl Iterator<Item = &Expr> {

@@ -1,4 +1,4 @@
-//! Joins inside of a subquery: which side the values of the arguments go to.
+//! Joins inside a subquery: which side the arguments are joined into.
 
 use std::sync::Arc;
 
@@ -36,8 +36,8 @@ impl Domain<'_> {
         Ok(Unnested::new(LogicalPlan::Join(join.map_err(plan_error)?), keys))
     }
 
-    /// The sides of a join, and how rows of one domain row find each other. A side without arguments stays as it is, if
-    /// every row of the join has one of the other side.
+    /// The sides of a join, and the keys that match rows of the same domain row. A side without arguments stays as it
+    /// is if every row of the join has a row of the other side.
     fn sides(&self, node: &Join) -> Result<(Unnested, Unnested, Vec<(Expr, Expr)>)> {
         let left_uses = self.is_used_in(&node.left) || node.on.iter().any(|(key, _)| self.is_named_in(key));
         let right_uses = self.is_used_in(&node.right) || node.on.iter().any(|(_, key)| self.is_named_in(key));
@@ -57,7 +57,7 @@ impl Domain<'_> {
         }
     }
 
-    /// The keys of a join of rows with the same arguments; NULL is the same as NULL.
+    /// The keys of a join of rows with equal arguments, where NULL equals NULL.
     pub(super) fn same_arguments(&self, left: &[Expr], right: &[Expr]) -> Result<Vec<(Expr, Expr)>> {
         let mut pairs = Vec::with_capacity(left.len());
         for (argument, (left, right)) in self.arguments.iter().zip(left.iter().zip(right)) {

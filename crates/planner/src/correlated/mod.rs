@@ -1,16 +1,16 @@
-//! Correlated subqueries: those that name columns of the query around them.
+//! Correlated subqueries: they use columns of an outer query.
 //!
-//! While a subquery is bound, [`Outer`] finds the names that it does not know itself and counts them as its
-//! arguments. An expression holds such a subquery as a call of [`Correlated`] with these arguments.
-//! [`apply::apply`] then computes the calls of a clause: the distinct arguments of all rows (the domain) are joined
-//! into the subquery ([`unnest`]), and its result is joined back to the rows.
-//! The method is that of Neumann and Kemper, "Unnesting Arbitrary Queries" (BTW 2015), which ClickHouse uses too.
+//! While a subquery is bound, [`Outer`] resolves the names that the subquery does not know and records them as its
+//! arguments. In an expression, such a subquery is a call of [`Correlated`] with these arguments. [`apply::apply`]
+//! computes the calls of a clause: it joins the distinct arguments of all rows (the domain) into the subquery
+//! ([`unnest`]), and joins the result back to the rows. The method is from Neumann and Kemper, "Unnesting Arbitrary
+//! Queries" (BTW 2015), which ClickHouse uses too.
 //!
 //! # Invariants
 //!
-//! - A subquery without arguments is no concern of this module: it is answered while the query around it is planned.
-//! - As in ClickHouse a scalar subquery without a row for its arguments is NULL, `count()` too, and one with several
-//!   rows is any of them.
+//! - A subquery without arguments is not handled here: it is run while the outer query is planned.
+//! - As in ClickHouse, a scalar subquery without a row for its arguments is NULL, also for `count()`; with several
+//!   rows it is any of them.
 
 mod apply;
 mod call;

@@ -1,4 +1,4 @@
-//! The query around a subquery, as the subquery sees it.
+//! The outer query, as a subquery sees it.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -13,27 +13,27 @@ use crate::expr::Binder;
 use crate::scope::{Aliases, Env, Scope};
 use crate::session::Session;
 
-/// Finds names in the query around a subquery; each one found is an argument of the subquery.
+/// Resolves names in the outer query. Each resolved name becomes an argument of the subquery.
 #[derive(Debug)]
 pub(crate) struct Outer {
     scope: Scope,
     aliases: Aliases,
     env: Env,
-    /// Aliases whose definition the subquery is a part of.
+    /// Aliases whose definition contains the subquery.
     expanding: Vec<String>,
-    /// The relation of the arguments as the plan of the subquery names it.
+    /// The relation that holds the arguments in the plan of the subquery.
     pub(super) relation: String,
     arguments: RefCell<Vec<Argument>>,
-    /// Whether the subquery found a name here: a constant is no argument.
+    /// Whether the subquery used a name from here. A constant counts, but is not an argument.
     is_named: Cell<bool>,
 }
 
-/// One value of the query around a subquery that the subquery uses.
+/// A value of the outer query that the subquery uses.
 #[derive(Clone, Debug)]
 pub(crate) struct Argument {
-    /// Over the query around the subquery.
+    /// An expression over the outer query.
     pub(super) value: BoundExpr,
-    /// The name in the subquery; no other argument of the whole query has it.
+    /// The name in the subquery, unique among the arguments of the whole query.
     pub(super) name: String,
 }
 
@@ -50,7 +50,7 @@ impl Outer {
         }
     }
 
-    /// The value of a name, if the query around the subquery or one further out has it.
+    /// The value of a name, if the outer query or a query further out knows it.
     pub(crate) fn find(&self, session: &Session<'_>, parts: &[String]) -> Result<Option<BoundExpr>> {
         let binder = Binder::new(session, &self.env, &self.scope, &self.aliases, &[]);
         binder.start_inside(&self.expanding);
@@ -78,12 +78,12 @@ impl Outer {
         BoundExpr::new(Expr::OuterReferenceColumn(field, column), value.ty)
     }
 
-    /// Whether the subquery means something else where other names are around it.
+    /// Whether the meaning of the subquery depends on the names of the outer query.
     pub(crate) fn is_named(&self) -> bool {
         self.is_named.get()
     }
 
-    /// Everything that the subquery has asked for.
+    /// All arguments recorded so far.
     pub(crate) fn arguments(&self) -> Vec<Argument> {
         self.arguments.borrow().clone()
     }

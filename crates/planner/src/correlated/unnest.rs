@@ -1,4 +1,4 @@
-//! Joins the values of the arguments into the plan of a subquery.
+//! Joins the arguments into the plan of a subquery.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -24,21 +24,21 @@ use crate::session::Session;
 /// The distinct arguments of a subquery.
 pub(super) struct Domain<'a> {
     pub(super) session: &'a Session<'a>,
-    /// The relation that the subquery names the arguments by.
+    /// The relation under which the subquery refers to the arguments.
     pub(super) relation: &'a str,
     pub(super) arguments: &'a [Argument],
-    /// One row for each, with a column an argument under its name.
+    /// One row per combination of arguments, with a column for each argument under its name.
     pub(super) plan: LogicalPlan,
-    /// What became of rows that several places read.
+    /// Shared nodes that are already unnested, with their results.
     pub(super) shared: RefCell<Vec<(Shared, Unnested)>>,
 }
 
-/// A plan that has rows for each row of the domain, and the columns that hold the arguments.
+/// A plan with rows for each row of the domain, and the columns that hold the arguments.
 #[derive(Clone)]
 pub(super) struct Unnested {
     pub(super) plan: LogicalPlan,
     pub(super) keys: Vec<PlanColumn>,
-    /// Whether each row of the domain has one row at most.
+    /// Whether each row of the domain has at most one row.
     pub(super) has_one_row: bool,
 }
 
@@ -47,7 +47,7 @@ impl Unnested {
         Unnested { plan, keys, has_one_row: false }
     }
 
-    /// As few rows as before, by another plan.
+    /// The result of `next`, which adds no rows.
     fn then(self, next: impl FnOnce(LogicalPlan) -> Result<LogicalPlan>) -> Result<Unnested> {
         Ok(Unnested { plan: next(self.plan)?, ..self })
     }
@@ -58,7 +58,7 @@ impl Unnested {
 }
 
 impl Domain<'_> {
-    /// `plan` for every row of the domain.
+    /// Unnests `plan`: its rows for every row of the domain.
     pub(super) fn unnest(&self, plan: LogicalPlan) -> Result<Unnested> {
         if !self.is_used_in(&plan) {
             return self.cross(plan);
@@ -109,7 +109,7 @@ impl Domain<'_> {
         }
     }
 
-    /// Are the arguments named anywhere in `plan`?
+    /// Whether `plan` uses the arguments anywhere.
     pub(super) fn is_used_in(&self, plan: &LogicalPlan) -> bool {
         plan.exists(|node| Ok(node.expressions().iter().any(|expr| self.is_named_in(expr)))).unwrap_or(true)
     }
@@ -141,7 +141,7 @@ impl Domain<'_> {
         exprs.into_iter().map(|expr| self.replace(expr, keys)).collect()
     }
 
-    /// Every row of the domain beside every row of `plan`.
+    /// The cross product of the domain and `plan`.
     fn cross(&self, plan: LogicalPlan) -> Result<Unnested> {
         let relation = self.session.unique("__domain");
         let domain = aliased(self.plan.clone(), &relation)?;
@@ -189,7 +189,7 @@ impl Domain<'_> {
         Ok(Unnested::new(plan, keys))
     }
 
-    /// A side of a set operation: its columns, and behind them the arguments under their names.
+    /// A side of a set operation: its columns, followed by the arguments under their names.
     fn side(&self, input: LogicalPlan) -> Result<LogicalPlan> {
         let names = input.schema().columns();
         let inner = self.unnest(input)?;
@@ -199,7 +199,7 @@ impl Domain<'_> {
         projected(inner.plan, exprs)
     }
 
-    /// INTERSECT and EXCEPT of the rows of each row of the domain.
+    /// INTERSECT and EXCEPT within the rows of each domain row.
     fn set_operation(&self, node: &SetOperation) -> Result<Unnested> {
         let columns = node.left.schema().fields().len();
         let (of_left, of_right) = node.keys.split_at(node.keys.len() / 2);
@@ -222,7 +222,7 @@ impl Domain<'_> {
         Ok(Unnested::new(plan, arguments))
     }
 
-    /// A window is that of one row of the domain. Its column keeps its name.
+    /// A window covers the rows of one domain row. Its column keeps its name.
     fn window(&self, node: Window) -> Result<Unnested> {
         let names = node.schema.columns();
         let inner = self.unnest(Arc::unwrap_or_clone(node.input))?;
@@ -279,7 +279,7 @@ impl Domain<'_> {
     }
 }
 
-/// The order in which the first rows are taken, or the rows of an aggregate function.
+/// Keeps the order of `plan`, on which a limit or an aggregate function above depends.
 fn in_order(plan: LogicalPlan) -> Result<LogicalPlan> {
     row_order::kept(plan).map_err(plan_error)
 }

@@ -1,7 +1,7 @@
 //! Aggregate functions and their combinators.
 //!
-//! `-If` and FILTER become the filter of the call; `-OrNull` and `-OrDefault` look at how many rows
-//! there were; a DISTINCT that changes nothing is dropped, any other is a form of the function.
+//! `-If` and FILTER become the filter of the call; `-OrNull` and `-OrDefault` count the rows. A DISTINCT that changes
+//! nothing is dropped; any other becomes a form of the function.
 
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use basalt_functions::aggregate::{AggregateFunction, BoundAggregate, Parameter};
@@ -14,11 +14,11 @@ use datafusion::logical_expr::expr::AggregateFunction as AggregateCall;
 use super::Binder;
 use crate::bound_expr::{BoundExpr, all_of, case, contains, default_value, is_aggregate, is_window};
 
-/// Functions whose result is the same with duplicates and without.
+/// Functions whose result does not change with duplicates.
 const BLIND_TO_DUPLICATES: &[&str] =
     &["min", "max", "any", "anyLast", "uniq", "uniqExact", "uniqCombined", "uniqHLL12", "groupUniqArray"];
 
-/// Combinators that are known and not there yet.
+/// Known combinators that are not implemented.
 const MISSING_COMBINATORS: &[&str] = &[
     "SimpleState",
     "MergeState",
@@ -32,7 +32,7 @@ const MISSING_COMBINATORS: &[&str] = &[
     "Map",
 ];
 
-/// An aggregate function as its name says it.
+/// An aggregate function with the combinators in its name.
 #[derive(Clone, Copy)]
 struct Named {
     function: &'static dyn AggregateFunction,
@@ -41,7 +41,7 @@ struct Named {
     when_empty: WhenEmpty,
 }
 
-/// What a group without rows gives.
+/// The result for a group without rows.
 #[derive(Clone, Copy, PartialEq)]
 enum WhenEmpty {
     Own,
@@ -49,7 +49,7 @@ enum WhenEmpty {
     Default,
 }
 
-/// A call ready to be planned, before it is one.
+/// The parts of a call that is not planned yet.
 pub(super) struct Call {
     pub(super) function: std::sync::Arc<datafusion::logical_expr::AggregateUDF>,
     pub(super) args: Vec<Expr>,
@@ -104,7 +104,7 @@ impl Binder<'_> {
                 let null = ScalarValue::try_from(&ty.carrier()).map_err(Error::logical)?;
                 BoundExpr::new(case(vec![(is_empty, Expr::Literal(null, None))], expr), ty)
             }
-            // Of a Nullable argument the default is NULL.
+            // The default for a Nullable argument is NULL.
             _ if ty.accepts_null() => BoundExpr::new(expr, ty),
             _ => BoundExpr::new(case(vec![(is_empty, default_value(&ty)?)], expr), ty),
         }))
@@ -146,7 +146,7 @@ impl Binder<'_> {
         let (function, ty) = BoundAggregate::bind(function, &parameters, &types)?;
         let mut args: Vec<Expr> = args.into_iter().map(|arg| arg.expr).collect();
         if args.is_empty() {
-            // The plan wants an argument to count the rows by.
+            // The plan needs an argument to count rows.
             args.push(one());
         }
         Ok(Call { function, args, filter: all_of(conditions), ty })
@@ -164,7 +164,7 @@ impl Binder<'_> {
     }
 }
 
-/// A condition that is never NULL: rows for which it is unknown do not count.
+/// The condition with NULL replaced by false.
 fn definite(condition: BoundExpr) -> Result<Expr> {
     let nullable = condition.accepts_null();
     let condition = condition.into_condition()?;
@@ -199,7 +199,7 @@ fn distinct_form(
         .ok_or_else(|| Error::not_implemented(format!("DISTINCT in the aggregate function `{name}`")))
 }
 
-/// The function called `name`, combinators taken off from the right.
+/// The function called `name`; combinators are stripped from the right.
 fn find(name: &str) -> Result<Option<Named>> {
     let mut rest = name;
     let (mut with_condition, mut distinct, mut when_empty) = (false, false, WhenEmpty::Own);
@@ -228,7 +228,7 @@ fn find(name: &str) -> Result<Option<Named>> {
     }
 }
 
-/// NOT_IMPLEMENTED if a known combinator stands behind a known function.
+/// NOT_IMPLEMENTED if a known combinator follows a known function.
 fn missing_combinator(rest: &str, name: &str) -> Option<Error> {
     let found = MISSING_COMBINATORS.iter().find(|combinator| {
         rest.strip_suffix(**combinator).is_some_and(|base| registry::aggregate(base).is_some())

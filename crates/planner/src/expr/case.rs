@@ -47,7 +47,7 @@ impl Binder<'_> {
         self.choose(conditions, values)
     }
 
-    /// One condition for every value but the last.
+    /// One condition for every value except the last.
     pub(super) fn choose(&self, conditions: Vec<Expr>, values: Vec<BoundExpr>) -> Result<BoundExpr> {
         let truths = values.iter().all(|value| value.is_truth);
         if truths {
@@ -59,7 +59,7 @@ impl Binder<'_> {
     }
 }
 
-/// Values of several string types as strings, which keep the zero bytes of a FixedString.
+/// String values of several types as String, with the zero bytes of FixedString kept.
 fn with_all_bytes(values: Vec<BoundExpr>) -> Vec<BoundExpr> {
     let is_fixed = |value: &BoundExpr| matches!(value.ty.stripped(), SqlType::FixedString(_));
     let types: Vec<&SqlType> =
@@ -83,7 +83,7 @@ fn with_all_bytes(values: Vec<BoundExpr>) -> Vec<BoundExpr> {
     values.into_iter().map(as_string).collect()
 }
 
-/// Conditions that are constant are decided at once.
+/// Decides constant conditions at once.
 fn pick(conditions: Vec<Expr>, values: Vec<BoundExpr>) -> Expr {
     let mut values: Vec<Expr> = values.into_iter().map(|value| value.expr).collect();
     let mut otherwise = values.pop().unwrap_or(Expr::Literal(ScalarValue::Null, None));

@@ -1,8 +1,8 @@
 //! Comparisons: native expressions over two equal carriers.
 //!
-//! A constant takes its place among the values of what it is compared with (`fit`), so that the column stays bare
-//! and storage can prune by it: `x < 1.5` is `x <= 1` of whole numbers, and no `UInt8` is -1. Two columns of
-//! different types meet in their common type, or in a function that compares them as they are.
+//! A constant is placed among the values of the other side's type (`fit`), so that the column stays bare and storage
+//! can prune by it: over whole numbers `x < 1.5` is `x <= 1`, and no `UInt8` is -1. Two columns of different types
+//! are compared in their common type, or by a function that compares them as they are.
 
 use arrow::datatypes::DataType;
 use basalt_base::types::common_type;
@@ -70,7 +70,7 @@ impl Binder<'_> {
         self.compare_widened(op, left, right, nullable)
     }
 
-    /// `None` where the constant has no place among the values of the other side's type.
+    /// `None` if the constant has no place among the values of the other side's type.
     fn compare_constant(
         &self,
         op: Operator,
@@ -79,21 +79,21 @@ impl Binder<'_> {
         nullable: bool,
     ) -> Result<Option<BoundExpr>> {
         let fitted = match fit(constant, &value.ty, self.session.ctx) {
-            // Nothing equals a name that the enum does not have, or lies below or above it.
+            // A name that the enum does not have is neither equal to, nor below or above, any value.
             Err(error) if error.code() == ErrorCode::UnknownElementOfEnum && !is_negated(op) => {
                 Some(Fitted::Unordered)
             }
             fitted => fitted?,
         };
         let Some(fitted) = fitted else { return Ok(None) };
-        // A value of two comparisons would be computed twice.
+        // With two comparisons, a volatile value would be computed twice.
         if matches!(fitted, Fitted::Several { .. }) && value.expr.is_volatile() {
             return Ok(None);
         }
         self.compare_placed(op, value, fitted, nullable)
     }
 
-    /// The comparison with a constant that lies so among the values of the type.
+    /// The comparison with a constant that is placed among the values of the type.
     fn compare_placed(
         &self,
         op: Operator,
@@ -126,7 +126,7 @@ impl Binder<'_> {
         }))
     }
 
-    /// A time of ticks beside a number as the decimal that it is.
+    /// A time of ticks next to a number: the time as a decimal.
     fn ticks_as_decimals(&self, left: BoundExpr, right: BoundExpr) -> Result<(BoundExpr, BoundExpr)> {
         let as_decimal = |time: BoundExpr, other: &SqlType| match time.ty.stripped() {
             &SqlType::DateTime64 { precision: scale, .. } if other.stripped().is_number() => {
@@ -168,7 +168,7 @@ impl Binder<'_> {
                 nullable,
             ));
         }
-        // A constant string is read as whatever it is compared with.
+        // A constant string is read as a value of the other side's type.
         if left_type.is_string() && left.constant().is_some() {
             let left = convert(left, &right_type.clone(), self.session.ctx)?;
             return Ok(native(op, left.expr, right.expr, nullable));
@@ -192,8 +192,8 @@ impl Binder<'_> {
     }
 }
 
-/// Whether no type holds all values of both as they compare: large whole numbers beside floats, and strings whose
-/// zero bytes at the end count as none.
+/// Whether no type can represent the values of both sides exactly: large whole numbers with floats, and strings whose
+/// trailing zero bytes do not count.
 fn are_compared_by_function(left: &SqlType, right: &SqlType) -> bool {
     let is_large = |ty: &SqlType| matches!(ty, SqlType::Int64 | SqlType::UInt64);
     let is_fixed = |ty: &SqlType| matches!(ty, SqlType::FixedString(_));
@@ -203,7 +203,7 @@ fn are_compared_by_function(left: &SqlType, right: &SqlType) -> bool {
     pair(left, right) || pair(right, left)
 }
 
-/// The type in which values of the two are compared.
+/// The common type for the comparison.
 fn compared_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
     match (left, right) {
         // The last days are beyond the last second of a DateTime.
@@ -214,7 +214,7 @@ fn compared_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
     }
 }
 
-/// IPv6 beside the types whose values become addresses when they are compared with one.
+/// IPv6, if one side is IPv6 and the other becomes an address in a comparison with it.
 fn address_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
     let becomes_address =
         |ty: &SqlType| matches!(ty, SqlType::Ipv6 | SqlType::Ipv4 | SqlType::FixedString(16));
@@ -222,7 +222,7 @@ fn address_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
     (is_one && becomes_address(left) && becomes_address(right)).then_some(SqlType::Ipv6)
 }
 
-/// Whether values of the type hold arrays or maps. Natively NULL comes first in these, in SQL last.
+/// Whether values of the type contain arrays or maps. Natively, NULL sorts first inside these; in SQL it sorts last.
 fn holds_list(ty: &SqlType) -> bool {
     match ty.stripped() {
         SqlType::Array(_) | SqlType::Map(..) => true,
@@ -231,7 +231,7 @@ fn holds_list(ty: &SqlType) -> bool {
     }
 }
 
-/// The function that compares as the operator does.
+/// The function that is equivalent to the operator.
 fn function_of(op: Operator) -> Result<&'static str> {
     Ok(match op {
         Operator::Eq => "equals",
@@ -246,8 +246,8 @@ fn function_of(op: Operator) -> Result<&'static str> {
 
 /// A comparison of two values of type `ty`.
 ///
-/// Nothing but `!=` holds for NaN in SQL, while natively NaN equals itself and lies beyond the
-/// infinities: floats are kept between these. The bounds stay plain ranges, for storage to prune by.
+/// In SQL only `!=` holds for NaN, while natively NaN equals itself and is greater than infinity. Conditions on
+/// floats are therefore bounded by the infinities. The bounds stay plain ranges, so that storage can prune by them.
 fn native_of(ty: &SqlType, op: Operator, left: Expr, right: Expr, nullable: bool) -> BoundExpr {
     let infinity = |sign: f64| match ty {
         SqlType::Float32 => Expr::Literal(ScalarValue::Float32(Some(sign as f32 * f32::INFINITY)), None),
@@ -277,9 +277,9 @@ fn native_of(ty: &SqlType, op: Operator, left: Expr, right: Expr, nullable: bool
     let are_columns = !matches!(left, Expr::Literal(..)) && !matches!(right, Expr::Literal(..));
     let is_known = left.clone().is_not_null().and(right.clone().is_not_null());
     let expr = match op {
-        // A join looks for equalities as they are.
+        // A join recognizes equalities only in their plain form.
         Operator::Eq | Operator::IsDistinctFrom | Operator::IsNotDistinctFrom => expr,
-        // NaN is no more than other floats beside NULL.
+        // NaN compared with NULL is NULL; the bounds alone would make it false.
         _ if nullable && are_columns => {
             case(vec![(is_known, expr)], Expr::Literal(ScalarValue::Boolean(None), None))
         }
@@ -293,7 +293,7 @@ fn native(op: Operator, left: Expr, right: Expr, nullable: bool) -> BoundExpr {
     folded(expr, &left, &right, nullable)
 }
 
-/// `expr`, or its value where both sides are constants.
+/// `expr`, or its value if both sides are constants.
 fn folded(expr: Expr, left: &Expr, right: &Expr, nullable: bool) -> BoundExpr {
     let foldable = matches!((left, right), (Expr::Literal(..), Expr::Literal(..)));
     if foldable && let Ok(value @ ScalarValue::Boolean(_)) = super::evaluate(&expr) {
@@ -302,7 +302,7 @@ fn folded(expr: Expr, left: &Expr, right: &Expr, nullable: bool) -> BoundExpr {
     BoundExpr::truth(expr, nullable)
 }
 
-/// `x = NULL` is NULL; `x IS DISTINCT FROM NULL` is an answer.
+/// `x = NULL` is NULL; `x IS DISTINCT FROM NULL` is true or false.
 fn compare_with_null(op: Operator, left: BoundExpr, right: BoundExpr) -> BoundExpr {
     let negated = match op {
         Operator::IsDistinctFrom => true,
@@ -317,7 +317,7 @@ fn compare_with_null(op: Operator, left: BoundExpr, right: BoundExpr) -> BoundEx
     BoundExpr::truth(expr, false)
 }
 
-/// A UUID as what is natively ordered as it is, where the operator asks for more than equality.
+/// A UUID as a value whose native order is that of UUIDs, for operators other than equality.
 fn compared(op: Operator, value: BoundExpr) -> BoundExpr {
     let is_order = matches!(op, Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq);
     if is_order && *value.ty.stripped() == SqlType::Uuid { ordered(value) } else { value }
@@ -327,7 +327,7 @@ fn is_negated(op: Operator) -> bool {
     matches!(op, Operator::NotEq | Operator::IsDistinctFrom)
 }
 
-/// The outcome of a comparison that is the same for every value but NULL.
+/// The result of a comparison that is the same for every value except NULL.
 fn decided(op: Operator, value: &BoundExpr, outcome: bool) -> BoundExpr {
     let expr = Expr::Literal(ScalarValue::Boolean(Some(outcome)), None);
     let distinct = matches!(op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom);
@@ -338,8 +338,8 @@ fn decided(op: Operator, value: &BoundExpr, outcome: bool) -> BoundExpr {
     BoundExpr::truth(crate::bound_expr::case(vec![(value.expr.clone().is_not_null(), expr)], null), true)
 }
 
-/// An enum beside a number or an enum of other names as its number, a time beside a number as its seconds, an address
-/// beside a whole number as one: the carrier is that number.
+/// Compares by number where one side is an enum next to a number or an enum with other names, a time next to a
+/// number, or an address next to a whole number: the carrier is that number.
 fn as_numbers(left: BoundExpr, right: BoundExpr) -> (BoundExpr, BoundExpr) {
     let (of_left, of_right) = (number_beside(&left.ty, &right.ty), number_beside(&right.ty, &left.ty));
     let as_number = |bound: BoundExpr, number: Option<SqlType>| match number {
@@ -350,7 +350,7 @@ fn as_numbers(left: BoundExpr, right: BoundExpr) -> (BoundExpr, BoundExpr) {
     (as_number(left, of_left), as_number(right, of_right))
 }
 
-/// The number type that carries `ty`, if a value of it counts as a number beside one of `other`.
+/// The number type that carries `ty`, if values of `ty` compare as numbers with values of `other`.
 fn number_beside(ty: &SqlType, other: &SqlType) -> Option<SqlType> {
     let (ty, other) = (ty.stripped(), other.stripped());
     let is_plain = other.is_number() && !matches!(other, SqlType::Decimal { .. });

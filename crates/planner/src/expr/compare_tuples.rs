@@ -1,4 +1,4 @@
-//! Comparisons of tuples that hold NULL, UUIDs or floats, or whose elements meet without a common type.
+//! Comparisons of tuples with NULL, UUIDs or floats, or with elements that have no common type.
 
 use basalt_base::types::common_type;
 use basalt_base::{Result, SqlType};
@@ -9,8 +9,8 @@ use super::Binder;
 use crate::bound_expr::BoundExpr;
 
 impl Binder<'_> {
-    /// Such tuples are compared element by element, so that what is compared with NULL is unknown; others, which is
-    /// `None`, as they are.
+    /// Compares such tuples element by element, so that a comparison with NULL is NULL. `None` for other tuples,
+    /// which are compared as a whole.
     pub(super) fn compare_tuples(
         &self,
         op: Operator,
@@ -45,7 +45,7 @@ impl Binder<'_> {
                 None => (element(op)?, None),
                 Some(_) => (element(strict)?, Some(element(Operator::Eq)?)),
             };
-            // What is compared with the constant NULL is unknown, whatever the other elements are.
+            // A comparison with the constant NULL is NULL, whatever the other elements are.
             if first.is_null_literal() {
                 let null = ScalarValue::UInt8(None);
                 return Ok(Some(BoundExpr::literal(null, SqlType::UInt8.into_nullable())));
@@ -64,13 +64,13 @@ impl Binder<'_> {
     }
 }
 
-/// Whether values of the type are not compared as their bytes are: NULL, UUIDs, whose second halves come first, and
-/// floats with their NaN and two zeroes.
+/// Whether values of the type do not compare by their bytes: NULL; UUIDs, whose second half comes first; floats, with
+/// NaN and two zeroes.
 fn is_apart(ty: &SqlType) -> bool {
     ty.accepts_null() || *ty.stripped() == SqlType::Uuid || ty.stripped().is_float()
 }
 
-/// Whether such a type lies inside a tuple.
+/// Whether `wanted` holds for a type inside a tuple.
 fn holds(ty: &SqlType, wanted: fn(&SqlType) -> bool) -> bool {
     match ty.stripped() {
         SqlType::Tuple(elements) => {

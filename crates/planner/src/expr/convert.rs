@@ -1,4 +1,4 @@
-//! Conversions between types: natively where DataFusion's cast means the same, by `CAST` otherwise.
+//! Conversions between types: natively where DataFusion's cast has the same meaning, by `CAST` otherwise.
 
 use arrow::datatypes::DataType;
 use basalt_base::types::common_type;
@@ -13,7 +13,7 @@ use super::fold::{evaluate, fold_call};
 use crate::PlannerContext;
 use crate::bound_expr::{BoundExpr, native_cast};
 
-/// Decimal digits of the largest integers of so many bytes.
+/// Decimal digits of the largest integer, by its size in bytes.
 const INTEGER_DIGITS: [u8; 9] = [0, 3, 5, 5, 10, 10, 10, 10, 20];
 
 /// `bound` as a value of type `to`.
@@ -35,7 +35,7 @@ pub(crate) fn convert(bound: BoundExpr, to: &SqlType, ctx: &PlannerContext<'_>) 
     call_cast("_CAST", bound, to, None, ctx)
 }
 
-/// As [`convert`], and a number that the type does not have is an error.
+/// Like [`convert`], but a number out of the type's range is an error.
 pub(crate) fn convert_exactly(bound: BoundExpr, to: &SqlType, ctx: &PlannerContext<'_>) -> Result<BoundExpr> {
     let bound = bound.into_value();
     if means_the_same(&bound.ty, to) || widens(&bound.ty, to) {
@@ -44,7 +44,7 @@ pub(crate) fn convert_exactly(bound: BoundExpr, to: &SqlType, ctx: &PlannerConte
     call_cast("_accurateCast", bound, to, None, ctx)
 }
 
-/// How a value becomes one of a column: [`convert`] or [`convert_exactly`], whose errors tell the column.
+/// Converts a value for a column, by [`convert`] or [`convert_exactly`]. Errors name the column.
 pub(crate) fn convert_for(
     column: &Column,
     is_exact: bool,
@@ -78,7 +78,7 @@ pub(crate) fn unify(
     Ok((values, common))
 }
 
-/// Whether a value of `from` is one of `to` as it stands.
+/// Whether every value of `from` is a value of `to` as it is.
 fn means_the_same(from: &SqlType, to: &SqlType) -> bool {
     if from == to {
         return true;
@@ -95,8 +95,8 @@ fn means_the_same(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
-/// Whether every value of the number type `from` is one of the number type `to`, so that DataFusion's
-/// cast cannot fail and its optimizer may look through it.
+/// Whether the number type `to` contains every value of `from`, so that DataFusion's cast cannot fail and its
+/// optimizer may look through it.
 fn widens(from: &SqlType, to: &SqlType) -> bool {
     if from.accepts_null() && !to.accepts_null() {
         return false;
@@ -108,13 +108,13 @@ fn widens(from: &SqlType, to: &SqlType) -> bool {
     let from_decimal = matches!(from, SqlType::Decimal { .. }) && to.is_float();
     numbers
         && *to != SqlType::Bool
-        // DataFusion divides by a power of ten that is not the nearest one.
+        // DataFusion divides by a power of ten, which does not give the nearest float.
         && !from_decimal
         && keeps_digits(from, to)
         && (from_bool || to_double || common_type([from, to]).as_ref() == Some(to))
 }
 
-/// Whether a decimal has room for all digits of a number: a common type need not.
+/// Whether a decimal has room for all digits of a number; a common type need not have it.
 fn keeps_digits(from: &SqlType, to: &SqlType) -> bool {
     let SqlType::Decimal { precision, scale } = to else { return true };
     let whole = match from {
@@ -125,7 +125,7 @@ fn keeps_digits(from: &SqlType, to: &SqlType) -> bool {
     whole <= precision - scale
 }
 
-/// `name`, which is `_CAST` or one of its kin, of the value and the type, and of the column that it is for.
+/// A call of `name` (`_CAST` or a variant) with the value, the type, and the column for messages.
 fn call_cast(
     name: &str,
     bound: BoundExpr,
@@ -150,7 +150,7 @@ fn call_cast(
         Some(value) => Expr::Literal(value, None),
         None => Expr::ScalarFunction(ScalarFunction::new_udf(function, args)),
     };
-    // A constant that cannot be converted is an error at once: comparisons rely on it.
+    // A constant that cannot be converted is an error at once; comparisons rely on it.
     if is_constant && !matches!(expr, Expr::Literal(..)) {
         evaluate(&expr)?;
     }

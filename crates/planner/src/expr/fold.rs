@@ -18,8 +18,8 @@ use datafusion::physical_expr::create_physical_expr;
 
 static OPTIONS: LazyLock<Arc<ConfigOptions>> = LazyLock::new(Arc::default);
 
-/// The result of a call whose arguments are all constant; `None` if it must wait for the query to run:
-/// the function is volatile, or it fails (a branch that is never taken may fail).
+/// The result of a call with constant arguments only. `None` if the call must wait until the query runs: the function
+/// is volatile, or it fails (a branch that is never taken may fail).
 pub(super) fn fold_call(function: &ScalarUDF, args: &[Expr]) -> Option<ScalarValue> {
     if function.signature().volatility == Volatility::Volatile {
         return None;

@@ -1,4 +1,4 @@
-//! Calls: what has a form of its own in the plan, aggregates, windows, and every other scalar function.
+//! Calls: forms that the plan expresses itself, aggregates, windows, and all other scalar functions.
 
 use basalt_base::types::IntervalUnit;
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
@@ -94,7 +94,8 @@ impl Binder<'_> {
         }))
     }
 
-    /// Whether an expression has the same value in each row: it is over constants, those of subqueries included.
+    /// Whether an expression has the same value in each row: it uses only constants, including constants of
+    /// subqueries.
     fn is_constant(&self, expr: &ast::Expr) -> Result<bool> {
         let varies = |part: &Expr| match part {
             Expr::Column(_) => !self.scope.is_constant(part),
@@ -117,7 +118,7 @@ impl Binder<'_> {
         self.bind_if(&branches, Some(otherwise))
     }
 
-    /// `arrayJoin(array)`: marked here, unfolded by the SELECT around it.
+    /// `arrayJoin(array)`: marked here, unfolded by the enclosing SELECT.
     fn bind_array_join(&self, call: &ast::FunctionCall) -> Result<BoundExpr> {
         let [array] = call.args.as_slice() else {
             return Err(wrong_count(&call.name, "1", call.args.len()));
@@ -158,7 +159,7 @@ impl Binder<'_> {
         self.call_function(registry::expect_scalar(name)?, args)
     }
 
-    /// As [`Binder::call`], for a function that need not be one of the registry.
+    /// Like [`Binder::call`], for a function that need not be in the registry.
     pub(super) fn call_function(&self, function: &dyn ScalarCall, args: Vec<BoundExpr>) -> Result<BoundExpr> {
         let args: Vec<BoundExpr> = args.into_iter().map(BoundExpr::into_value).collect();
         let arguments = args
@@ -183,7 +184,7 @@ impl Binder<'_> {
     pub(super) fn bind_cast(&self, operand: &ast::Expr, ty: &ast::TypeName) -> Result<BoundExpr> {
         let to = basalt_sql::resolve_type(ty)?;
         self.session.ctx.functions.settings.check_type(&to)?;
-        // `'1.5'::Decimal(9, 2)` and `1.5::Decimal(9, 2)` keep the digits as they are written.
+        // `'1.5'::Decimal(9, 2)` and `1.5::Decimal(9, 2)` keep all written digits.
         if let (ast::Expr::Literal(ast::Literal::Number(text)), SqlType::Decimal { .. }) =
             (operand, to.stripped())
         {
@@ -193,7 +194,7 @@ impl Binder<'_> {
         self.cast_by_function(operand, &to)
     }
 
-    /// What the function `_CAST` makes of the value: it alone knows what happens to NULL.
+    /// Converts the value by the function `_CAST`, which knows the rules for NULL.
     pub(super) fn cast_by_function(&self, value: BoundExpr, to: &SqlType) -> Result<BoundExpr> {
         let value = value.into_value();
         if value.ty == *to {

@@ -21,7 +21,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The value of a name of this query or of one around it.
+    /// The value of a name in this query or an outer one.
     pub(crate) fn find_identifier(&self, parts: &[String]) -> Result<Option<BoundExpr>> {
         if let Some((bound, used_parts)) = self.bind_alias(parts)? {
             return self.bind_elements(bound, &parts[used_parts..]).map(Some);
@@ -36,7 +36,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The elements of a tuple, one after the other.
+    /// Follows a path of elements of nested tuples.
     fn bind_elements(&self, mut bound: BoundExpr, names: &[String]) -> Result<BoundExpr> {
         for name in names {
             bound = self.tuple_element_named(bound, name)?;
@@ -44,7 +44,7 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    /// What the alias stands for, and how many parts of the name were the alias.
+    /// The value of an alias, and the number of name parts that make up the alias.
     fn bind_alias(&self, parts: &[String]) -> Result<Option<(BoundExpr, usize)>> {
         let Some(name) = parts.first() else {
             return Ok(None);
@@ -57,7 +57,7 @@ impl Binder<'_> {
             return Ok(None);
         }
         if self.expanding.borrow().contains(name) {
-            // In its own definition the name is a column; by way of another alias it is a circle.
+            // Inside its own definition the name is a column. Reached through another alias, it is a cycle.
             let is_own = self.expanding.borrow().last() == Some(name);
             if is_own && self.scope.find(&parts[..1])?.is_some() {
                 return Ok(None);
@@ -85,20 +85,20 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    /// Binds what the alias `name` names, from the bottom up: a long chain of aliases does not nest
-    /// deeply. Aliases that go round are left alone: they are refused where they are met.
+    /// Binds the aliases that `name` depends on, bottom up, so that a long chain of aliases does not nest deeply.
+    /// Leaves cycles alone: they are refused where they are used.
     fn bind_aliases_of(&self, name: &str, expr: &Rc<ast::Expr>) {
         let is_known = |name: &str| self.expanded.borrow().contains_key(name);
         if is_known(name) {
             return;
         }
         for (name, expr) in self.aliases.below(name, expr, &is_known).unwrap_or_default() {
-            // The error is that of whoever needs the alias.
+            // The error is reported where the alias is used.
             let _ = self.expand_alias(&name, &expr);
         }
     }
 
-    /// A column of the scope; an ALIAS column is bound over the scope without the query's aliases.
+    /// A column of the scope. An ALIAS column is bound without the query's aliases.
     pub(crate) fn column(&self, column: &ScopeColumn) -> Result<BoundExpr> {
         match &column.value {
             ColumnValue::Plan(expr) => Ok(BoundExpr::new(expr.clone(), column.ty.clone())),
@@ -141,8 +141,7 @@ impl Binder<'_> {
             ));
         };
         let position = |name: &str| elements.iter().position(|element| element.name.as_deref() == Some(name));
-        // The entries of a map that ARRAY JOIN unfolds have two names each, as the system tables of
-        // older ClickHouse versions had.
+        // The entries of an unfolded map have two names each, as in the system tables of older ClickHouse versions.
         let old_name = match name {
             "Names" => "keys",
             "Values" => "values",
@@ -154,7 +153,7 @@ impl Binder<'_> {
         self.tuple_element_at(tuple, at as u64 + 1)
     }
 
-    /// The columns that `*`, `t.*` or `COLUMNS('regex')` stand for, with their names.
+    /// The columns of `*`, `t.*` or `COLUMNS('regex')`, with their names.
     pub(crate) fn expand_columns(&self, expr: &ast::Expr) -> Result<Vec<(String, BoundExpr)>> {
         let columns = match expr {
             ast::Expr::Asterisk { qualifier, except, replace } => {
@@ -216,7 +215,7 @@ impl Binder<'_> {
             .collect()
     }
 
-    /// The result name of an identifier: without its qualifier, unless only that tells it apart.
+    /// The result name of an identifier: without its qualifier, unless that is needed to distinguish it.
     pub(crate) fn identifier_name(&self, parts: &[String]) -> String {
         if parts.len() == 1 || self.aliases.get(&parts[0]).is_some() {
             return parts.join(".");
@@ -231,8 +230,8 @@ impl Binder<'_> {
         }
     }
 
-    /// The result name of a column: with its table where another table or an alias has the name, too. The left one of
-    /// two tables stands back.
+    /// The result name of a column. It includes the table if another table or an alias has the same name; of two
+    /// tables the right one gets the qualifier.
     pub(crate) fn column_name(&self, column: &ScopeColumn) -> String {
         let Some((at, table)) = column.table.and_then(|at| Some((at, self.scope.tables.get(at)?))) else {
             return column.name.clone();

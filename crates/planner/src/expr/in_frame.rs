@@ -1,7 +1,7 @@
-//! `lagInFrame` and `leadInFrame`: a row some places away, if the frame has it.
+//! `lagInFrame` and `leadInFrame`: a row at a distance, if the frame contains it.
 //!
-//! DataFusion's `lag` and `lead` see the whole partition. Where the frame may not reach as far, their result is
-//! taken only if the row lies between the frame's ends, which counts over other frames of the window tell.
+//! DataFusion's `lag` and `lead` see the whole partition. If the frame may be shorter, their result is used only when
+//! the row is inside the frame. Counts over other frames of the window decide this.
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
@@ -14,14 +14,14 @@ use datafusion::logical_expr::{
 
 use crate::bound_expr::{all_of, case, native_cast};
 
-/// Which way the row lies.
+/// The direction of the row.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Toward {
     Start,
     End,
 }
 
-/// `shifted` where the row that it comes from lies in the frame of `window`, `otherwise` elsewhere.
+/// `shifted` if its row is in the frame of `window`, else `otherwise`.
 pub(super) fn in_frame(
     shifted: Expr,
     toward: Toward,
@@ -75,7 +75,7 @@ fn row_number_of(window: &WindowFunctionParams) -> Expr {
     of_window(window, fun, Vec::new(), frame)
 }
 
-/// How many rows lie between two bounds.
+/// The number of rows between two bounds.
 fn count_of(window: &WindowFunctionParams, start: WindowFrameBound, end: WindowFrameBound) -> Expr {
     let fun = WindowFunctionDefinition::AggregateUDF(count_udaf());
     let frame = WindowFrame::new_bounds(window.window_frame.units, start, end);

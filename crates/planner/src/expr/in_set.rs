@@ -1,8 +1,8 @@
-//! `IN`: a short list stays a list; longer ones, subqueries and tuples become a set.
+//! `IN`: a short list stays a list; longer lists, subqueries and tuples become a set.
 //!
-//! Members are brought to the type of the left side; one that has no place in it can never be equal
-//! and is dropped, as is NULL. Of a NULL on the left the answer is NULL. Floats are members by their bits, as in
-//! ClickHouse: NaN is in a set that has it, and of the two zeroes the one is not the other.
+//! Members are converted to the type of the left side. NULL and members that the type cannot represent are dropped,
+//! since they equal nothing. For NULL on the left the result is NULL. Float members compare by their bits, as in
+//! ClickHouse: a set can contain NaN, and the two zeroes are different members.
 
 use arrow::array::ArrayRef;
 use basalt_base::query::check_memory;
@@ -20,10 +20,10 @@ use super::{Binder, convert};
 use crate::bound_expr::BoundExpr;
 use crate::subquery_rows::SubqueryRows;
 
-/// Longer lists are probed by hash.
+/// Longer lists are looked up by hash.
 const LIST_MEMBERS_MAX: usize = 64;
 
-/// The members of the right side: one array an element of the tuple.
+/// The members of the right side: one array per tuple element.
 struct Members {
     types: Vec<SqlType>,
     arrays: Vec<ArrayRef>,
@@ -67,7 +67,7 @@ impl Binder<'_> {
             other => {
                 let value = self.bind(other)?.into_value();
                 match value.constant() {
-                    // An array that is compared with arrays is one member.
+                    // An array on the right of an array is one member.
                     Some(ScalarValue::List(list))
                         if left.len() == 1 && common_type([&left[0].ty, &value.ty]).is_none() =>
                     {
@@ -80,7 +80,7 @@ impl Binder<'_> {
                             arrays: vec![ArrayRef::clone(array)],
                         }
                     }
-                    // Of an empty tuple there is nothing to take apart.
+                    // An empty tuple has no elements to separate.
                     Some(ScalarValue::Struct(tuple)) if left.len() == 1 && tuple.num_columns() > 0 => {
                         return self.in_struct(left, &value, negated);
                     }
@@ -92,7 +92,7 @@ impl Binder<'_> {
         self.in_members(left, members, negated)
     }
 
-    /// The left side: one value, or the elements of a tuple that is written out.
+    /// The left side: one value, or the elements of a written tuple.
     fn left_columns(&self, operand: &ast::Expr) -> Result<Vec<BoundExpr>> {
         let elements = match operand {
             ast::Expr::Tuple(elements) if !elements.is_empty() => elements.as_slice(),
@@ -120,7 +120,7 @@ impl Binder<'_> {
         Ok(Members { types, arrays: answer.arrays.clone() })
     }
 
-    /// `x IN table`: as `x IN (SELECT * FROM table)`.
+    /// `x IN table`, as `x IN (SELECT * FROM table)`.
     fn members_of_table(&self, parts: &[String]) -> Result<Members> {
         let (database, name) = match parts {
             [name] => (None, name.clone()),
@@ -155,7 +155,7 @@ impl Binder<'_> {
     fn in_elements(&self, left: Vec<BoundExpr>, elements: &[ast::Expr], negated: bool) -> Result<BoundExpr> {
         let mut kept: Vec<Vec<ScalarValue>> = Vec::with_capacity(elements.len());
         let tuples = left.len() > 1;
-        // `(a, b) IN (1, 2)` is one tuple.
+        // `(a, b) IN (1, 2)` has one member, a tuple.
         let is_one_tuple = tuples && !elements.iter().any(|element| matches!(element, ast::Expr::Tuple(_)));
         let one_tuple = [ast::Expr::Tuple(elements.to_vec())];
         let elements = if is_one_tuple { &one_tuple[..] } else { elements };
@@ -182,7 +182,7 @@ impl Binder<'_> {
         self.in_rows(left, kept, negated)
     }
 
-    /// A constant tuple, as of an alias or `tuple(1, 2)`: its elements are the members.
+    /// A constant tuple, from an alias or `tuple(1, 2)`: its elements are the members.
     fn in_struct(&self, left: Vec<BoundExpr>, tuple: &BoundExpr, negated: bool) -> Result<BoundExpr> {
         let (Some(ScalarValue::Struct(array)), SqlType::Tuple(types)) =
             (tuple.constant(), tuple.ty.stripped())
@@ -199,7 +199,7 @@ impl Binder<'_> {
         self.in_rows(left, kept, negated)
     }
 
-    /// The values in the types of the left side; `None` if one has no place there.
+    /// The values in the types of the left side; `None` if a type cannot represent its value.
     fn fit_row(&self, left: &[BoundExpr], values: Vec<BoundExpr>) -> Result<Option<Vec<ScalarValue>>> {
         let mut fitted = Vec::with_capacity(values.len());
         for (column, value) in left.iter().zip(values) {
@@ -214,14 +214,14 @@ impl Binder<'_> {
         Ok(Some(fitted))
     }
 
-    /// The member of the type `ty` that is equal to the constant, if there is one.
+    /// The value of type `ty` that equals the constant, if there is one.
     fn member(&self, value: BoundExpr, ty: &SqlType) -> Result<Option<ScalarValue>> {
         let to = ty.stripped();
         if to.enum_number().is_some() && value.ty.stripped().is_float() {
             return Err(no_common_type(&value.ty, ty));
         }
         let place = match fit(&value, to, self.session.ctx) {
-            // A name that the enum does not have.
+            // The enum has no such name.
             Err(error) if error.code() == ErrorCode::UnknownElementOfEnum => return Ok(None),
             place => place?,
         };
@@ -232,7 +232,7 @@ impl Binder<'_> {
             Some(Fitted::Beyond(_) | Fitted::Unordered) => return Ok(None),
             None => {}
         }
-        // The zero bytes of a FixedString stay.
+        // The zero bytes of a FixedString are kept.
         if let (SqlType::String, Some(ScalarValue::FixedSizeBinary(_, Some(bytes)))) = (to, value.constant())
         {
             return Ok(Some(ScalarValue::BinaryView(Some(bytes.clone()))));
@@ -245,7 +245,7 @@ impl Binder<'_> {
         let converted = convert(value.clone(), to, self.session.ctx)?;
         let member = super::evaluate(&converted.expr)?;
         let is_checked = matches!(to, SqlType::Array(_) | SqlType::Tuple(_) | SqlType::Map(..));
-        // A number inside may have become another one.
+        // A nested number may have changed in the conversion.
         if is_checked && !value.ty.is_string() {
             let same = self.compare(Operator::Eq, BoundExpr::literal(member.clone(), to.clone()), value)?;
             let same = super::evaluate(&same.into_condition()?)?;
@@ -298,7 +298,7 @@ impl Binder<'_> {
         self.in_rows(left, kept, negated)
     }
 
-    /// A tuple-valued left side against several columns: its elements.
+    /// The elements of a tuple on the left, to compare with several columns.
     pub(super) fn spread(&self, left: Vec<BoundExpr>, width: usize) -> Result<Vec<BoundExpr>> {
         if left.len() == width {
             return Ok(left);
@@ -328,7 +328,7 @@ fn in_set(left: Vec<BoundExpr>, arrays: Vec<ArrayRef>, negated: bool) -> Result<
     Ok(null_if_left_is(&left, BoundExpr::truth(if negated { !call } else { call }, false)))
 }
 
-/// Whether ClickHouse cuts a time that stands in a set down to the type of the left side, where a comparison does not.
+/// Whether ClickHouse truncates a time in a set to the type of the left side, although a comparison does not.
 fn is_cut_in_sets(from: &SqlType, to: &SqlType) -> bool {
     match from {
         SqlType::DateTime(_) => matches!(to, SqlType::Date | SqlType::Date32),
@@ -337,7 +337,7 @@ fn is_cut_in_sets(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
-/// Whether NULL is in a set is NULL; a tuple with a NULL in it is in none.
+/// The result for NULL on the left is NULL; a tuple that contains NULL is in no set.
 pub(super) fn null_if_left_is(left: &[BoundExpr], outcome: BoundExpr) -> BoundExpr {
     match left {
         [column] if column.accepts_null() => {

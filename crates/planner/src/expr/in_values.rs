@@ -1,7 +1,7 @@
-//! `IN` with members that are not constants: as `has([members], value)`.
+//! `IN` with non-constant members, as `has([members], value)`.
 //!
-//! The members become values of the type of the left side, as CAST makes them. Of a NULL on the left the answer
-//! is NULL; a tuple with a NULL in it is no member.
+//! The members are cast to the type of the left side. For NULL on the left the result is NULL; a tuple that contains
+//! NULL is no member.
 
 use basalt_base::types::common_type;
 use basalt_base::{Result, SqlType};
@@ -13,7 +13,7 @@ use super::{Binder, convert};
 use crate::bound_expr::{BoundExpr, all_of, case, contains, is_aggregate, is_column, is_unnest, is_window};
 
 impl Binder<'_> {
-    /// Whether one of `elements` is no constant.
+    /// Whether an element is not constant.
     pub(super) fn any_varies(&self, elements: &[ast::Expr]) -> Result<bool> {
         for element in elements {
             let varies = match element {
@@ -36,7 +36,7 @@ impl Binder<'_> {
         negated: bool,
     ) -> Result<BoundExpr> {
         let is_tuple = left.len() > 1;
-        // `(a, b) IN (x, y)` is one tuple.
+        // `(a, b) IN (x, y)` has one member, a tuple.
         let is_one_tuple = is_tuple && !elements.iter().any(|element| matches!(element, ast::Expr::Tuple(_)));
         let members = match (is_one_tuple, elements) {
             (true, [_, _, ..]) => vec![self.call("tuple", self.bind_list(elements)?)?],
@@ -47,7 +47,7 @@ impl Binder<'_> {
         self.has_member(left, members, negated)
     }
 
-    /// `left IN right`, where the right side is a value of a row: an array or a tuple of members, or the one member.
+    /// `left IN right`, where the right side is not constant: an array or tuple of members, or one member.
     pub(super) fn in_value(
         &self,
         left: Vec<BoundExpr>,
@@ -109,8 +109,7 @@ impl Binder<'_> {
     }
 }
 
-/// The type that members have beside `left`: one that holds them and it, or else its own. They may be NULL where the
-/// type can.
+/// The type of members next to `left`: the common type, or else their own. Nullable if the type can be.
 fn member_type<'t>(left: &'t BoundExpr, members: impl IntoIterator<Item = &'t SqlType>) -> SqlType {
     let own = left.ty.stripped();
     let types: Vec<&SqlType> =
@@ -118,7 +117,7 @@ fn member_type<'t>(left: &'t BoundExpr, members: impl IntoIterator<Item = &'t Sq
     common_type(types).unwrap_or_else(|| own.clone()).into_nullable()
 }
 
-/// Whether an expression may have another value in another row.
+/// Whether the value of an expression may differ between rows.
 fn varies(expr: &Expr) -> bool {
     contains(expr, |part| is_column(part) || is_aggregate(part) || is_window(part) || is_unnest(part))
 }

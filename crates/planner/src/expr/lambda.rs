@@ -1,7 +1,7 @@
-//! Lambdas: `arrayMap(x -> x * 2, xs)` and its kin.
+//! Lambdas: `arrayMap(x -> x * 2, xs)` and other higher-order functions.
 //!
-//! Three calls do the work: map, filter and sort. Every other function is one of them with a function
-//! of plain arrays around it: `arraySum(f, xs)` is `arraySum(arrayMap(f, xs))`.
+//! Three calls do the work: map, filter and sort. Every other function is one of these inside a function of plain
+//! arrays: `arraySum(f, xs)` is `arraySum(arrayMap(f, xs))`.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::bound_expr::{
 use crate::correlated;
 use crate::scope::{ColumnValue, ScopeColumn, bare_column};
 
-/// Functions over the values of the lambda, which are functions of one plain array by themselves.
+/// Functions over the results of the lambda. Each is also a function of one plain array.
 const OVER_VALUES: &[&str] =
     &["arraySum", "arrayMin", "arrayMax", "arrayAvg", "arrayProduct", "arrayCumSum", "arrayDifference"];
 
@@ -32,7 +32,7 @@ struct BoundLambda {
 }
 
 impl Binder<'_> {
-    /// A call whose first argument is a lambda; `None` if it is not.
+    /// Binds a call whose first argument is a lambda; `None` for other calls.
     pub(super) fn bind_lambda_call(&self, call: &ast::FunctionCall) -> Result<Option<BoundExpr>> {
         let Some((ast::Expr::Lambda(lambda), arrays)) = call.args.split_first() else {
             return Ok(None);
@@ -85,7 +85,7 @@ impl Binder<'_> {
         }
         let arrays: Vec<BoundExpr> = self.bind_list(arrays)?.into_iter().map(BoundExpr::into_value).collect();
         let (mut scope, mut aliases) = (self.scope.clone(), self.aliases.clone());
-        // Inside, the name of a parameter is the parameter.
+        // Inside the body, a parameter hides columns with its name.
         for column in scope.columns.iter_mut().filter(|column| lambda.params.contains(&column.name)) {
             column.only_qualified = true;
         }
@@ -145,7 +145,7 @@ impl Binder<'_> {
         self.call("arrayElement", vec![filtered, index])
     }
 
-    /// An array of 1 where the body is true (or, with `when` false, where it is not), and 0 elsewhere.
+    /// An array with 1 where the body is true (with `when` false: where it is not), and 0 elsewhere.
     fn mask(&self, name: &str, mut lambda: BoundLambda, when: bool) -> Result<BoundExpr> {
         let condition = lambda.body.into_condition()?;
         let condition = if when { condition.is_true() } else { condition.is_not_true() };
@@ -158,7 +158,7 @@ impl Binder<'_> {
         self.call("arrayCount", vec![mask])
     }
 
-    /// The position counted from the end, turned around; 0 stays 0.
+    /// Converts a position counted from the end; 0 stays 0.
     fn last_index(&self, name: &str, lambda: BoundLambda) -> Result<BoundExpr> {
         let mask = self.mask(name, lambda, true)?;
         let reversed = self.call("arrayReverse", vec![mask.clone()])?;
@@ -172,7 +172,7 @@ impl Binder<'_> {
     }
 }
 
-/// An aggregate inside of a lambda is computed outside of it, where its parameters mean nothing.
+/// An aggregate inside a lambda is computed outside, where the parameters are unknown.
 fn refuse_aggregates_of(name: &str, body: &Expr, params: &[String]) -> Result<()> {
     let (mut aggregates, mut columns) = (Vec::new(), Vec::new());
     collect(body, is_aggregate, &mut aggregates);
@@ -189,7 +189,7 @@ fn refuse_aggregates_of(name: &str, body: &Expr, params: &[String]) -> Result<()
     Ok(())
 }
 
-/// The call over the arrays and what the body takes from outside.
+/// The call with the arrays and the values that the body captures.
 fn lambda_call(name: &str, kind: LambdaKind, lambda: BoundLambda, ty: SqlType) -> BoundExpr {
     let BoundLambda { arrays, body, params } = lambda;
     let mut outside = Vec::new();
@@ -202,7 +202,7 @@ fn lambda_call(name: &str, kind: LambdaKind, lambda: BoundLambda, ty: SqlType) -
         replacements.push((part.clone(), bare_column(&column)));
         columns.push(column);
     }
-    // The replaced parts were found in the expression: it stays well formed.
+    // The replaced parts are parts of the expression, so it stays well formed.
     let body_expr = replace(body.expr.clone(), &replacements).unwrap_or(body.expr);
     let array_count = arrays.len();
     let mut args: Vec<Expr> = arrays.into_iter().map(|array| array.expr).collect();

@@ -1,4 +1,4 @@
-//! Constants: the type that ClickHouse gives each, the smallest that holds it.
+//! Constants: as in ClickHouse, a number has the smallest type that holds it.
 
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 use basalt_sql::ast::Literal;
@@ -19,7 +19,7 @@ pub(super) fn bind(literal: &Literal) -> Result<BoundExpr> {
     })
 }
 
-/// `-literal`: a constant of its own, because `-1` is an `Int8` and not a negated `UInt8`.
+/// `-literal` is one constant, because `-1` is an `Int8` and not a negated `UInt8`.
 pub(super) fn bind_negative(literal: &Literal) -> Result<Option<BoundExpr>> {
     Ok(match literal {
         Literal::UInt(0) => Some(unsigned(0)),
@@ -70,7 +70,7 @@ fn parse_float(text: &str) -> Result<f64> {
     text.parse().map_err(|_| Error::new(ErrorCode::CannotParseNumber, format!("`{text}` is not a number")))
 }
 
-/// A position, as `tupleElement` takes it.
+/// A position as a constant for `tupleElement`.
 pub(super) fn bind_index(index: u64) -> Result<BoundExpr> {
     bind(&Literal::UInt(index))
 }

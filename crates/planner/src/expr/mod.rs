@@ -36,7 +36,7 @@ use crate::names::canonical;
 use crate::scope::{Aliases, Env, Scope};
 use crate::session::Session;
 
-/// The ALIAS columns of a scope that were bound already.
+/// The ALIAS columns of a scope that are already bound.
 type AliasColumns = Rc<RefCell<HashMap<(Option<usize>, String), BoundExpr>>>;
 
 /// Binds expressions over one scope.
@@ -46,10 +46,10 @@ pub(crate) struct Binder<'s> {
     pub(crate) scope: &'s Scope,
     pub(crate) aliases: &'s Aliases,
     pub(crate) windows: &'s [(ast::Ident, ast::WindowSpec)],
-    /// Aliases whose expressions are being bound: inside, their names mean columns.
+    /// Aliases whose definitions are being bound: inside, their names mean columns.
     expanding: RefCell<Vec<String>>,
     expanded: RefCell<HashMap<String, BoundExpr>>,
-    /// What ALIAS columns stand for, by table and name.
+    /// Bound ALIAS columns, by table and name.
     alias_columns: AliasColumns,
     in_aggregate: Cell<bool>,
 }
@@ -75,12 +75,12 @@ impl<'s> Binder<'s> {
         }
     }
 
-    /// Starts where the aliases `names` are being bound.
+    /// Starts inside the definitions of the aliases `names`.
     pub(crate) fn start_inside(&self, names: &[String]) {
         self.expanding.borrow_mut().extend_from_slice(names);
     }
 
-    /// Binds an expression that stands for one value.
+    /// Binds an expression with one value.
     pub(crate) fn bind(&self, expr: &ast::Expr) -> Result<BoundExpr> {
         let _depth = match expr {
             ast::Expr::Literal(_) => self.session.enter_literal()?,
@@ -144,7 +144,7 @@ impl<'s> Binder<'s> {
         }
     }
 
-    /// Binds a list in which `*` and COLUMNS stand for several values.
+    /// Binds a list in which `*` and COLUMNS expand to several values.
     pub(crate) fn bind_list(&self, exprs: &[ast::Expr]) -> Result<Vec<BoundExpr>> {
         let mut bound = Vec::with_capacity(exprs.len());
         for expr in exprs {
@@ -172,7 +172,7 @@ impl<'s> Binder<'s> {
         }
     }
 
-    /// Binds a condition that is evaluated a row: without aggregates and windows.
+    /// Binds a condition on rows, without aggregates and windows.
     pub(crate) fn bind_filter(&self, expr: &ast::Expr, clause: &str) -> Result<Expr> {
         let condition = self.bind(expr)?.into_filter()?;
         if contains(&condition, is_aggregate) || contains(&condition, is_window) {

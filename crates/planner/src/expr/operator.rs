@@ -59,7 +59,7 @@ impl Binder<'_> {
         }
     }
 
-    /// AND or OR of all operands; a Bool if one of them is a Bool that is not Nullable.
+    /// AND or OR of all operands; of type Bool if an operand is a Bool that is not Nullable.
     pub(super) fn logic(&self, is_and: bool, operands: Vec<BoundExpr>) -> Result<BoundExpr> {
         let nullable = operands.iter().any(BoundExpr::accepts_null);
         let bools = operands.iter().any(|operand| operand.ty == SqlType::Bool);
@@ -137,7 +137,7 @@ impl Binder<'_> {
         Ok(BoundExpr::new(wide.expr, ty))
     }
 
-    /// `+` and `-`, where a date may meet an interval.
+    /// `+` and `-`, including dates with intervals.
     pub(super) fn sum(&self, op: BinaryOp, left: BoundExpr, right: BoundExpr) -> Result<BoundExpr> {
         let (moment, amount, unit) = match (left.ty.stripped(), right.ty.stripped()) {
             (_, &SqlType::Interval(unit)) => (left, right, unit),

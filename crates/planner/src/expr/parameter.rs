@@ -8,7 +8,7 @@ use super::{Binder, convert, literal};
 use crate::bound_expr::BoundExpr;
 
 impl Binder<'_> {
-    /// `{name:Type}`: the text that came with the query, as a value of that type.
+    /// `{name:Type}`: the text given with the query, as a value of that type.
     pub(super) fn bind_parameter(&self, name: &str, ty: &TypeName) -> Result<BoundExpr> {
         let Some(text) = self.session.ctx.parameters.get(name) else {
             return Err(Error::new(

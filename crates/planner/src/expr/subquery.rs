@@ -1,4 +1,4 @@
-//! Subqueries as values: answered while planning, or correlated with the query around them.
+//! Subqueries as values: run while planning, or correlated with the outer query.
 
 use std::rc::Rc;
 
@@ -20,12 +20,12 @@ use crate::subquery_rows::SubqueryRows;
 /// A subquery in an expression.
 pub(super) enum Subquery {
     Answered(Rc<SubqueryRows>),
-    /// It names columns of the query around it, which is the second.
+    /// It uses columns of the outer query.
     Correlated(Box<Subplan>, Rc<Outer>),
 }
 
 impl Binder<'_> {
-    /// Plans a subquery and runs it, unless it is correlated: once, however often the query says it.
+    /// Plans a subquery and, unless it is correlated, runs it: once, even if the text repeats in the query.
     pub(super) fn subquery(&self, query: &ast::Query) -> Result<Subquery> {
         if let Some(known) = self.session.answered(query) {
             return Ok(Subquery::Answered(known));
@@ -71,7 +71,7 @@ impl Binder<'_> {
             .map(|column| answer.value(column, 0).map(|(value, ty)| BoundExpr::literal(value, ty)))
             .collect::<Result<Vec<_>>>()?;
         match <[BoundExpr; 1]>::try_from(values) {
-            // The type is that of a query without a row.
+            // The type is that of a query without rows.
             Ok([value]) if matches!(value.ty, SqlType::LowCardinality(_)) => Ok(value),
             Ok([value]) => Ok(BoundExpr::new(value.expr, value.ty.into_nullable())),
             Err(values) => self.call("tuple", values),
@@ -117,7 +117,7 @@ impl Binder<'_> {
     }
 }
 
-/// An aggregation without keys has a row also where it has no row to aggregate.
+/// Whether the plan has exactly one row: an aggregation without keys has one even for empty input.
 fn has_one_row(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Aggregate(node) => node.group_expr.is_empty(),

@@ -15,10 +15,10 @@ use super::in_frame::{Toward, in_frame};
 use crate::bound_expr::{BoundExpr, contains, default_value, is_window, or_default};
 use crate::select::{partition_key, sort_key};
 
-/// Window definitions that name each other are followed this far.
+/// The maximum depth of window definitions that refer to each other.
 const BASE_WINDOWS_MAX: usize = 16;
 
-/// Functions that make sense only over a window.
+/// Functions that need OVER.
 pub(super) fn is_window_only(name: &str) -> bool {
     matches!(
         name.to_ascii_lowercase().as_str(),
@@ -97,7 +97,7 @@ impl Binder<'_> {
         Ok(BoundExpr::new(expr, ty))
     }
 
-    /// The windows that WINDOW names are checked where they stand, used or not.
+    /// Checks the windows of the WINDOW clause, including unused ones.
     pub(crate) fn check_windows(&self) -> Result<()> {
         for (_, spec) in self.windows {
             self.bind_list(&spec.partition_by)?;
@@ -108,7 +108,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// The window with what it takes from the named windows it builds on.
+    /// The window with the parts it inherits from named windows.
     fn whole_window(&self, over: &ast::WindowSpec) -> Result<ast::WindowSpec> {
         let mut spec = over.clone();
         for _ in 0..BASE_WINDOWS_MAX {
@@ -164,7 +164,7 @@ impl Binder<'_> {
         }
     }
 
-    /// `lag(x, offset, default)`; beyond the partition is the default of the type, unless one is given.
+    /// `lag(x, offset, default)`. Beyond the partition the result is `default`, or the default of the type.
     fn shifted(
         &self,
         call: &ast::FunctionCall,
@@ -200,7 +200,7 @@ impl Binder<'_> {
         Ok((WindowFunctionDefinition::WindowUDF(function), args, None, value.ty))
     }
 
-    /// The frame; `range_key` is the type of the one key of ORDER BY, which offsets of RANGE count in.
+    /// The frame. `range_key` is the type of the single ORDER BY key, for offsets of RANGE.
     fn window_frame(&self, spec: &ast::WindowSpec, range_key: Option<&SqlType>) -> Result<WindowFrame> {
         let Some(frame) = &spec.frame else {
             return Ok(WindowFrame::new((!spec.order_by.is_empty()).then_some(false)));
@@ -233,7 +233,7 @@ impl Binder<'_> {
         Ok(WindowFrame::new_bounds(units, bound(&frame.start)?, bound(&frame.end)?))
     }
 
-    /// A constant whole number that is not negative; `otherwise` where there is none.
+    /// A constant whole number that is not negative; `otherwise` without an expression.
     fn whole_number(&self, expr: Option<&ast::Expr>, otherwise: i64) -> Result<i64> {
         let Some(expr) = expr else {
             return Ok(otherwise);
@@ -253,12 +253,12 @@ impl Binder<'_> {
     }
 }
 
-/// `nth_value` does not.
+/// Whether the function skips NULL; `nth_value` does not.
 fn skips_nulls(name: &str) -> bool {
     matches!(name.to_ascii_lowercase().as_str(), "first_value" | "last_value")
 }
 
-/// Where a function that keeps to the frame looks.
+/// The direction in which a function that stays in its frame looks.
 fn toward_in_frame(name: &str) -> Option<Toward> {
     match name.to_ascii_lowercase().as_str() {
         "laginframe" => Some(Toward::Start),
@@ -271,7 +271,7 @@ fn is_picking(name: &str) -> bool {
     matches!(name.to_ascii_lowercase().as_str(), "first_value" | "last_value" | "nth_value")
 }
 
-/// An offset of a RANGE frame as a value of the key that it is added to.
+/// An offset of a RANGE frame in the type of the key that it is added to.
 fn range_offset(count: i64, key: Option<&SqlType>) -> Result<ScalarValue> {
     let Some(ty) = key else {
         return Err(Error::new(

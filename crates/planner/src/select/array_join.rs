@@ -14,17 +14,17 @@ use crate::names::canonical;
 use crate::scope::{Aliases, ColumnValue, Env, Relation, Scope, ScopeColumn, bare_column};
 use crate::session::Session;
 
-/// A column that the ARRAY JOIN clause makes, and the arrays it takes.
+/// A column made by ARRAY JOIN, and the arrays that it unfolds.
 struct Unfolded {
     name: String,
-    /// The name is a new one: `*` has the array and not its element.
+    /// The name is new: `*` contains the array, not its element.
     is_alias: bool,
     arrays: Vec<BoundExpr>,
-    /// The names of the elements where the arrays are those of a Map.
+    /// Whether the arrays are the keys and values of a Map.
     is_map: bool,
 }
 
-/// The clause over the relation `input`, which is left of it.
+/// The clause over the relation `input` on its left.
 pub(super) fn plan(
     session: &Session<'_>,
     names: FromNames<'_>,
@@ -79,7 +79,7 @@ fn bind_item(binder: &Binder<'_>, item: &ast::SelectItem, unfolded: &mut Vec<Unf
     Ok(())
 }
 
-/// `ARRAY JOIN n [AS x]` over a Nested column: every array `n.a` in step, as `x.a`.
+/// `ARRAY JOIN n [AS x]` over a Nested column: unfolds all arrays `n.a` together, as `x.a`.
 fn bind_nested(
     binder: &Binder<'_>,
     parts: &[String],
@@ -105,7 +105,7 @@ fn bind_nested(
     Ok(())
 }
 
-/// Puts the element columns in place of the array's, or beside it if they have a new name.
+/// Replaces the column of the array by the element columns, or adds them if they have a new name.
 fn replace_column(
     session: &Session<'_>,
     env: &Env,
@@ -150,7 +150,8 @@ fn replace_column(
     Ok(())
 }
 
-/// A column that `*` has only in the place of another one. A new name hides a column of a table that has it, too.
+/// Adds a column that `*` contains only if it replaces another one. A new name hides a column of a table with that
+/// name.
 fn push(scope: &mut Scope, name: String, bound: BoundExpr, is_new: bool) {
     let value = ColumnValue::Plan(bound.expr);
     let is_known = |column: &&mut ScopeColumn| column.name == name && (!is_new || column.table.is_none());

@@ -1,7 +1,6 @@
 //! The end of a SELECT: projection, DISTINCT, ORDER BY, LIMIT BY, LIMIT.
 //!
-//! Keys of ORDER BY and LIMIT BY that are not columns of the result are computed beside them and
-//! dropped at the end.
+//! Keys of ORDER BY and LIMIT BY that are not result columns are added to the projection and dropped at the end.
 
 use std::collections::HashSet;
 
@@ -23,12 +22,12 @@ use crate::scope::bare_column;
 struct Projection {
     names: Vec<String>,
     values: Vec<BoundExpr>,
-    /// How many of them are the result; the others are keys.
+    /// The number of result columns; the columns after them are keys.
     results: usize,
 }
 
 impl Projection {
-    /// The column that holds `key`, computed beside the result if no result column does.
+    /// The column with `key`; adds one unless a result column has it.
     fn column_of(&mut self, key: BoundExpr) -> BoundExpr {
         let key = key.into_value();
         if key.constant().is_some() {
@@ -122,12 +121,12 @@ fn apply_limit_by(
         None if !select.distinct_on.is_empty() => (0, 1),
         None => return Ok(plan),
     };
-    // Which rows are the first ones, ORDER BY says.
+    // ORDER BY decides which rows come first.
     let plan = row_order::kept(plan).map_err(plan_error)?;
     float_keys::limit_by(plan, keys, offset, limit)
 }
 
-/// The names of the columns, with a number behind each that was there before.
+/// The names of the columns, with a number appended to repeated ones.
 pub(super) fn distinct_names(columns: &[Column]) -> Vec<String> {
     let mut taken: HashSet<String> = HashSet::with_capacity(columns.len());
     let wanted: HashSet<&str> = columns.iter().map(|column| column.name.as_str()).collect();

@@ -1,8 +1,7 @@
-//! The expressions of one SELECT on their way through the plan.
+//! The bound expressions of the clauses of one SELECT.
 //!
-//! Every clause is bound over the tables in FROM. As the plan grows (arrays unfolded, groups formed,
-//! windows computed), the parts of the expressions that the plan has computed are replaced by the
-//! columns that hold them.
+//! Every clause is bound over the tables in FROM. As the plan grows (arrays unfolded, groups formed, windows
+//! computed), computed parts of the expressions are replaced by the columns that hold them.
 
 use basalt_base::Result;
 use basalt_sql::ast;
@@ -18,7 +17,7 @@ use crate::session::Session;
 #[derive(Clone, Debug)]
 pub(super) struct BoundClauses {
     pub(super) items: Vec<Item>,
-    /// The keys of GROUP BY, each once.
+    /// The distinct keys of GROUP BY.
     pub(super) keys: Vec<BoundExpr>,
     pub(super) having: Option<BoundExpr>,
     pub(super) qualify: Option<BoundExpr>,
@@ -57,7 +56,7 @@ impl BoundClauses {
         Ok(BoundClauses { items, keys: Vec::new(), having, qualify, order_by: order_keys, limit_by })
     }
 
-    /// Every expression of the stage.
+    /// All expressions.
     pub(super) fn exprs(&self) -> impl Iterator<Item = &Expr> {
         self.bounds().map(|bound| &bound.expr)
     }
@@ -87,7 +86,7 @@ impl BoundClauses {
         Ok(())
     }
 
-    /// Computes the correlated subqueries in `exprs`, which are parts of the stage.
+    /// Computes the correlated subqueries in `exprs`, which are parts of these clauses.
     pub(super) fn compute_subqueries(
         &mut self,
         session: &Session<'_>,
@@ -99,7 +98,7 @@ impl BoundClauses {
         Ok(plan)
     }
 
-    /// Unfolds the arrays that no aggregate lies in: see [`unnest::unfold`].
+    /// Unfolds arrays outside of aggregates: see [`unnest::unfold`].
     pub(super) fn unfold_arrays(
         &mut self,
         session: &Session<'_>,

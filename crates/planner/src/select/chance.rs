@@ -1,4 +1,4 @@
-//! Random functions: a call is computed once a row, wherever its text or an alias of it stands in the SELECT.
+//! Random functions: a call is computed once per row, even if its text or alias repeats in the SELECT.
 
 use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
 
@@ -11,7 +11,7 @@ use crate::plan::projected;
 use crate::scope::bare_column;
 use crate::session::Session;
 
-/// Computes the random calls in `exprs` beside the columns of `plan`; answers with what takes their places.
+/// Adds columns for the random calls in `exprs` to `plan`. Returns the replacements for the calls.
 pub(super) fn draw<'e>(
     session: &Session<'_>,
     plan: LogicalPlan,
@@ -37,7 +37,7 @@ pub(super) fn draw<'e>(
     Ok((projected(plan, columns)?, replacements))
 }
 
-/// As [`draw`], of the calls inside of aggregates: what stands outside of them is computed a group.
+/// Like [`draw`], for calls inside aggregates. Calls outside of aggregates are computed once per group.
 pub(super) fn draw_in_aggregates(
     session: &Session<'_>,
     clauses: &mut BoundClauses,

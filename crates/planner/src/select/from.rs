@@ -85,7 +85,7 @@ fn plan_factor(session: &Session<'_>, env: &Env, factor: &ast::TableFactor) -> R
     }
 }
 
-/// `AS t (a, b)`: other names for the columns that `*` has.
+/// `AS t (a, b)`: renames the columns of `*`.
 fn rename_scope(scope: &mut Scope, names: &[String]) -> Result<()> {
     let columns = scope.columns.iter_mut().filter(|column| column.in_asterisk).collect::<Vec<_>>();
     if columns.len() != names.len() {
@@ -157,7 +157,7 @@ fn plan_resolved(session: &Session<'_>, resolved: ResolvedTable, mut table: Scop
     }
 }
 
-/// A view's rows under the names and types that the view was created with.
+/// The rows of a view under the names and types of its CREATE statement.
 fn as_columns(session: &Session<'_>, planned: Subplan, columns: &[Column]) -> Result<Subplan> {
     if columns.is_empty() || planned.columns == columns {
         return Ok(planned);

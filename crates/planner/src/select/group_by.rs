@@ -1,4 +1,4 @@
-//! GROUP BY and HAVING, then the window functions: what a row of the result is made from.
+//! GROUP BY and HAVING, then the window functions.
 
 use std::collections::HashSet;
 
@@ -25,17 +25,17 @@ use crate::plan::{filtered, plan_error};
 use crate::scope::bare_column;
 use crate::session::Session;
 
-/// The plan after GROUP BY and HAVING, and how it came about.
+/// The plan after GROUP BY and HAVING, and the aggregation it came from.
 pub(super) struct Grouped {
     pub(super) plan: LogicalPlan,
     pub(super) aggregation: Option<Aggregation>,
 }
 
-/// One aggregation: what WITH TOTALS repeats over all rows.
+/// One aggregation, which WITH TOTALS repeats over all rows.
 pub(super) struct Aggregation {
     pub(super) input: LogicalPlan,
     pub(super) keys: Vec<Key>,
-    /// With the names of their columns.
+    /// With the names of their result columns.
     pub(super) aggregates: Vec<Expr>,
     pub(super) has_having: bool,
 }
@@ -43,14 +43,14 @@ pub(super) struct Aggregation {
 /// One key of the aggregation.
 #[derive(Clone)]
 pub(super) struct Key {
-    /// Over the input.
+    /// An expression over the input.
     pub(super) bound: BoundExpr,
-    /// Over the output.
+    /// A column of the output.
     pub(super) column: PlanColumn,
 }
 
 impl Key {
-    /// The expression of the Aggregate node: a bare column keeps its name.
+    /// The key in the Aggregate node: a bare column keeps its name.
     fn expr(&self) -> Expr {
         match &self.bound.expr {
             column @ Expr::Column(_) => column.clone(),
@@ -59,7 +59,7 @@ impl Key {
     }
 }
 
-/// Binds the keys into the stage and tells how they form sets.
+/// Binds the keys into `clauses` and returns how they form grouping sets.
 pub(super) fn bind_keys(
     binder: &Binder<'_>,
     select: &ast::Select,
@@ -109,7 +109,7 @@ pub(super) fn bind_keys(
     })
 }
 
-/// How the keys are combined; numbers are positions among the keys.
+/// How the keys form grouping sets. Numbers are positions among the keys.
 pub(super) enum Sets {
     None,
     Plain,
@@ -118,14 +118,14 @@ pub(super) enum Sets {
     Listed(Vec<Vec<usize>>),
 }
 
-/// A key that is named twice in a set is one key.
+/// Removes repeated keys of a set.
 fn each_once(positions: Vec<usize>) -> Vec<usize> {
     let mut seen = HashSet::with_capacity(positions.len());
     positions.into_iter().filter(|&position| seen.insert(position)).collect()
 }
 
 fn add_key(clauses: &mut BoundClauses, key: BoundExpr) -> usize {
-    // Constants of two types are two keys, though their values are equal.
+    // Constants of different types are different keys, even if their values are equal.
     let is_same =
         |known: &BoundExpr| known.expr == key.expr && (key.constant().is_none() || known.ty == key.ty);
     let known = clauses.keys.iter().position(is_same);
@@ -163,7 +163,7 @@ pub(super) fn plan(
     if aggregates {
         *totals = None;
         let keys = match sets {
-            // The keys of totals and of smaller sets are default values: those of the call, not of its key.
+            // In totals and in smaller sets a key has the default of the call's type, not of the dictionary key.
             Sets::Plain if !with_totals => injective::hoisted(session, keys),
             _ => keys,
         };
@@ -246,7 +246,7 @@ fn depends_on_order(call: &Expr) -> bool {
     registry::aggregate(call.func.name()).is_some_and(AggregateFunction::depends_on_order)
 }
 
-/// A key of the node, and what takes its place in the expressions above.
+/// A key of the node, and the column that replaces it in the expressions above.
 fn key(
     session: &Session<'_>,
     bound: BoundExpr,
@@ -266,7 +266,7 @@ fn key(
     if nulled {
         output = or_default(output, &value.ty)?;
     }
-    // A constant is itself everywhere: replacing it would catch every equal constant.
+    // A constant stays: replacing it would replace every equal constant.
     if !matches!(value.expr, Expr::Literal(..)) {
         replacements.push((value.expr.clone(), output.clone()));
         if let Some(truth) = truth {
@@ -285,7 +285,7 @@ fn group_exprs(session: &Session<'_>, sets: &Sets, keys: &[Key]) -> Vec<Expr> {
                 keys.iter().filter(|key| key.bound.constant().is_none()).map(Key::expr).collect();
             let needs_rows = session.settings().empty_result_for_aggregation_by_constant_keys_on_empty_set;
             if kept.is_empty() && needs_rows {
-                // GROUP BY a constant: one group, and none where there are no rows.
+                // GROUP BY a constant: one group, or none if there are no rows.
                 let constant = Expr::Literal(ScalarValue::UInt8(Some(0)), None);
                 return vec![constant.alias(session.unique("__key"))];
             }
@@ -299,7 +299,7 @@ fn group_exprs(session: &Session<'_>, sets: &Sets, keys: &[Key]) -> Vec<Expr> {
     }
 }
 
-/// Above an aggregation there are only its keys and its results.
+/// Only the keys and results of an aggregation are visible above it.
 fn check_columns(clauses: &BoundClauses, plan: &LogicalPlan) -> Result<()> {
     let mut columns = Vec::new();
     for expr in clauses.exprs() {
@@ -319,7 +319,7 @@ fn check_columns(clauses: &BoundClauses, plan: &LogicalPlan) -> Result<()> {
     Ok(())
 }
 
-/// Computes the window functions of the stage.
+/// Computes the window functions of the clauses.
 fn windows(
     clauses: &mut BoundClauses,
     plan: LogicalPlan,
@@ -339,7 +339,7 @@ fn windows(
         calls.iter().map(|call| (call.clone(), bare_column(&call.schema_name().to_string()))).collect();
     let totals_windows = |plan: LogicalPlan| LogicalPlanBuilder::window_plan(plan, calls.clone());
     *totals = totals.take().map(totals_windows).transpose().map_err(plan_error)?;
-    // As in ClickHouse the windows that sort nothing come last, and see the rows as others have sorted them.
+    // As in ClickHouse, windows that need no sort come last and see the rows in the order of the other windows.
     let (sorting, others): (Vec<Expr>, Vec<Expr>) = calls.into_iter().partition(sorts);
     let mut plan = match sorting.is_empty() {
         true => row_order::kept(plan),

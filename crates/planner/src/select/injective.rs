@@ -1,7 +1,7 @@
-//! GROUP BY the value of an INJECTIVE attribute: as GROUP BY the key, and the value is looked up once a group.
+//! GROUP BY the value of an INJECTIVE attribute, as GROUP BY the key with one lookup per group.
 //!
-//! That different keys have different values is what whoever made the dictionary promised. Where it is not
-//! so, and for keys that are not there, groups of equal values stay apart, as in ClickHouse.
+//! INJECTIVE promises that different keys have different values. If that is not true, and for missing keys, groups
+//! with equal values stay separate, as in ClickHouse.
 
 use basalt_base::SqlType;
 use basalt_functions::scalar::BoundScalar;
@@ -10,7 +10,7 @@ use datafusion::logical_expr::Expr;
 use crate::bound_expr::BoundExpr;
 use crate::session::Session;
 
-/// The keys, with those of dictionaries in the place of their values.
+/// The keys, with attribute values replaced by dictionary keys.
 pub(super) fn hoisted(session: &Session<'_>, keys: Vec<BoundExpr>) -> Vec<BoundExpr> {
     if !session.settings().optimize_injective_functions_in_group_by {
         return keys;
@@ -26,7 +26,7 @@ pub(super) fn hoisted(session: &Session<'_>, keys: Vec<BoundExpr>) -> Vec<BoundE
     hoisted
 }
 
-/// The key that the call looks up, as one expression a key column.
+/// The key of the lookup, as one expression per key column.
 fn key_of(bound: &BoundExpr) -> Option<Vec<BoundExpr>> {
     let Expr::ScalarFunction(call) = &bound.expr else { return None };
     let function = BoundScalar::of(&call.func)?;

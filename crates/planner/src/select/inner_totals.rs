@@ -10,7 +10,7 @@ use super::unnest::unnest_totals;
 use crate::plan::{plan_error, projected};
 use crate::scope::Relation;
 
-/// The totals of a join: those of its sides, where one has none with default values.
+/// The totals of a join: the totals of both sides, with default values for a side without totals.
 pub(super) fn of_join(left: &Relation, right: &Relation) -> Result<Option<LogicalPlan>> {
     if left.totals.is_none() && right.totals.is_none() {
         return Ok(None);
@@ -35,7 +35,7 @@ fn default_row(schema: &DFSchema) -> Result<LogicalPlan> {
     projected(nothing, values.collect::<Result<Vec<_>>>()?)
 }
 
-/// The totals with what the plan of the rows computed on its way: random values, and elements of arrays.
+/// Adds the values that the plan of the rows computed to the totals: random values and array elements.
 pub(super) fn follow(totals: &mut Option<LogicalPlan>, computed: &[(Expr, Expr)]) -> Result<()> {
     for (from, to) in computed {
         let (Some(plan), Expr::Column(column)) = (totals.take(), to) else { return Ok(()) };

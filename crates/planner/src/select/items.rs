@@ -30,7 +30,7 @@ pub(super) fn bind(binder: &Binder<'_>, items: &[ast::SelectItem]) -> Result<Vec
             (None, expr) => binder.result_name(expr),
         };
         let value = match (&item.alias, &item.expr) {
-            // Bound by way of its alias, so that inside its own definition the name is the column.
+            // Bound through its alias, so that inside its own definition the name is the column.
             (Some(alias), _) => binder.bind(&ast::Expr::Identifier(vec![alias.clone()]))?,
             (None, expr) => binder.bind(expr)?,
         };
@@ -48,7 +48,7 @@ pub(super) fn bind(binder: &Binder<'_>, items: &[ast::SelectItem]) -> Result<Vec
     Ok(bound)
 }
 
-/// `(expr AS name)` inside expressions: a walk without recursion, as deep as the tree may be.
+/// Collects `(expr AS name)` inside expressions. The walk does not recurse, since the tree may be deep.
 pub(super) fn collect_aliases(expr: &ast::Expr, aliases: &mut Aliases) -> Result<()> {
     let mut waiting = vec![expr];
     while let Some(expr) = waiting.pop() {
@@ -60,7 +60,7 @@ pub(super) fn collect_aliases(expr: &ast::Expr, aliases: &mut Aliases) -> Result
     Ok(())
 }
 
-/// The parts of an expression, those of subqueries and windows not included.
+/// The parts of an expression, without subqueries and windows.
 fn push_parts<'e>(expr: &'e ast::Expr, parts: &mut Vec<&'e ast::Expr>) {
     match expr {
         ast::Expr::Unary { operand, .. }

@@ -1,4 +1,4 @@
-//! JOIN: which rows meet, and what stands in for a row that met none.
+//! JOIN: which rows match, and the values for rows without a match.
 
 use basalt_base::{Error, Result, bail};
 use basalt_sql::ast::{self, JoinConstraint, JoinKind, JoinStrictness};
@@ -16,7 +16,7 @@ use crate::plan::plan_error;
 use crate::scope::{ColumnValue, Relation, Scope, ScopeColumn};
 use crate::session::Session;
 
-/// The condition of a join, apart by what it can be used for.
+/// The condition of a join, split by use.
 #[derive(Default)]
 struct Condition {
     /// Equalities between an expression of the left side and one of the right side.
@@ -24,7 +24,7 @@ struct Condition {
     others: Vec<Expr>,
 }
 
-/// Which side of the join lets go of all but one row a key.
+/// The side of the join that keeps one row per key.
 #[derive(Clone, Copy, PartialEq)]
 enum Distinct {
     Neither,
@@ -33,7 +33,7 @@ enum Distinct {
     Both,
 }
 
-/// Refuses a join that cannot be planned, before its sides are.
+/// Refuses unsupported joins before their sides are planned.
 pub(super) fn check(session: &Session<'_>, join: &ast::Join) -> Result<()> {
     if join.kind == JoinKind::Paste {
         return Err(Error::not_implemented("PASTE JOIN"));
@@ -93,7 +93,7 @@ fn cross(join: &ast::Join, left: Relation, right: Relation, scope: Scope) -> Res
     Ok(Relation { plan, scope, totals: None })
 }
 
-/// What is joined has a name, so that its columns do.
+/// Refuses joined subqueries and functions without an alias, if the setting demands one.
 fn expect_aliases(session: &Session<'_>, join: &ast::Join) -> Result<()> {
     if !session.settings().joined_subquery_requires_alias {
         return Ok(());
@@ -109,7 +109,7 @@ fn expect_aliases(session: &Session<'_>, join: &ast::Join) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a condition without equality that is only about the side whose rows all stay.
+/// Refuses a condition without an equality that uses only the side whose rows are all kept.
 fn expect_keys(
     join: &ast::Join,
     condition: &Condition,
@@ -132,7 +132,7 @@ fn expect_keys(
     Ok(())
 }
 
-/// How DataFusion joins for a kind and a strictness.
+/// The DataFusion join for a kind and a strictness.
 fn shape(join: &ast::Join) -> Result<(JoinType, Distinct)> {
     let outer = match join.kind {
         JoinKind::Inner | JoinKind::Cross | JoinKind::Paste => JoinType::Inner,
@@ -181,7 +181,7 @@ fn bind_on(
             other => others.push(other),
         }
     }
-    // Keys of a join are looked up by their bits: NaN finds NaN, and needs no bounds.
+    // Join keys compare by their bits: NaN equals NaN, and needs no bounds.
     let compared: Vec<Expr> = others.iter().filter_map(equated).cloned().collect();
     others.retain(|expr| !bounded_by_infinity(expr).is_some_and(|value| compared.contains(value)));
     Ok(Condition { keys: Vec::new(), others })
@@ -195,7 +195,7 @@ fn equated(expr: &Expr) -> Option<&Expr> {
     }
 }
 
-/// What `expr` says is not beyond an infinity.
+/// The expression that `expr` bounds by an infinity.
 fn bounded_by_infinity(expr: &Expr) -> Option<&Expr> {
     let Expr::BinaryExpr(BinaryExpr { left, op: Operator::LtEq | Operator::GtEq, right }) = expr else {
         return None;
@@ -207,7 +207,7 @@ fn bounded_by_infinity(expr: &Expr) -> Option<&Expr> {
     }
 }
 
-/// The columns of USING: an equality each, and one visible column for the two.
+/// The columns of USING: an equality for each, and one visible column for both.
 fn bind_using(
     session: &Session<'_>,
     scope: &mut Scope,
@@ -258,19 +258,19 @@ fn bind_using(
     Ok((keys, merged))
 }
 
-/// The columns of USING before all others, as `*` has them.
+/// Moves the columns of USING before all others, which is their place in `*`.
 fn merge_keys(session: &Session<'_>, scope: &mut Scope, mut merged: Vec<ScopeColumn>, join_type: JoinType) {
     if join_type == JoinType::Full && session.settings().join_use_nulls {
         for column in &mut merged {
             column.ty = column.ty.clone().into_nullable();
         }
     }
-    // A key of an earlier USING that no table has is not to be found any more.
+    // A key of an earlier USING without a table is hidden from here on.
     merged.extend(scope.columns.drain(..).filter(|column| column.table.is_some() || !column.only_qualified));
     scope.columns = merged;
 }
 
-/// Finds the equalities that compare one side with the other.
+/// Separates the equalities that compare one side with the other.
 fn split_keys(condition: Condition, left: &LogicalPlan, right: &LogicalPlan) -> Condition {
     let is_of = |expr: &Expr, plan: &LogicalPlan| {
         let columns = expr.column_refs();
@@ -323,7 +323,7 @@ fn connect(
         .map_err(plan_error)
 }
 
-/// The columns of rows that were not matched: defaults, or NULL under `join_use_nulls`.
+/// Fills the columns of rows without a match: defaults, or NULL under `join_use_nulls`.
 fn fill_unmatched(
     session: &Session<'_>,
     scope: &mut Scope,

@@ -14,7 +14,7 @@ use crate::names::canonical;
 use crate::plan::{filtered, plan_error};
 use crate::scope::bare_column;
 
-/// The count that a constant expression gives; `None` without an expression.
+/// The value of a constant count; `None` without an expression.
 pub(super) fn count(binder: &Binder<'_>, expr: Option<&ast::Expr>, clause: &str) -> Result<Option<u64>> {
     let Some(expr) = expr else {
         return Ok(None);
@@ -44,7 +44,7 @@ pub(super) fn apply(binder: &Binder<'_>, select: &ast::Select, plan: LogicalPlan
     if limit.is_none() && offset.is_none() {
         return Ok(plan);
     }
-    // The plan counts rows in Int64: more than that is all of them.
+    // The plan counts rows in Int64: a larger limit means all rows.
     let rows = |count: u64| i64::try_from(count).unwrap_or(i64::MAX) as usize;
     LogicalPlanBuilder::from(plan)
         .limit(rows(offset.unwrap_or(0)), limit.map(rows))
@@ -52,8 +52,8 @@ pub(super) fn apply(binder: &Binder<'_>, select: &ast::Select, plan: LogicalPlan
         .map_err(plan_error)
 }
 
-/// `LIMIT n WITH TIES`: also the rows behind the last one that are equal to it in ORDER BY, which
-/// `keys` are. What it computes for that stands behind the columns of `plan`.
+/// `LIMIT n WITH TIES`: includes the rows after the last one that have equal ORDER BY `keys`. The columns it computes
+/// come after the columns of `plan`.
 pub(super) fn with_ties(
     binder: &Binder<'_>,
     select: &ast::Select,
@@ -65,7 +65,7 @@ pub(super) fn with_ties(
     }
     let limit = count(binder, select.limit.as_ref(), "LIMIT")?.unwrap_or(u64::MAX);
     let offset = count(binder, select.offset.as_ref(), "OFFSET")?.unwrap_or(0);
-    // A row is a tie of the last one, or stands before it, if its rank is not beyond the limit.
+    // A row is kept if its rank is within the limit: it is before the last row, or a tie.
     let (rank, row) = (position(rank::rank_udwf(), &keys), position(row_number::row_number_udwf(), &keys));
     let column = |call: &Expr| bare_column(&call.schema_name().to_string());
     let number = |count: u64| Expr::Literal(ScalarValue::UInt64(Some(count)), None);

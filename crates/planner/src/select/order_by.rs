@@ -1,4 +1,4 @@
-//! ORDER BY: what ClickHouse puts last, and positions.
+//! ORDER BY: the position of NULL and NaN, and keys given by position.
 
 use basalt_base::{Result, SqlType, bail};
 use basalt_functions::native_order;
@@ -11,9 +11,9 @@ use super::items::Item;
 use crate::bound_expr::BoundExpr;
 use crate::expr::Binder;
 
-/// What DataFusion sorts by for one key. NULL comes last both ways unless the query says otherwise, and
-/// NaN stands with it: as the greatest float it is last by itself in one direction, and needs a key of
-/// its own in the other.
+/// The sort keys of DataFusion for one key. NULL comes last in both directions unless the query says otherwise, and
+/// NaN comes with NULL. As the greatest float, NaN is already last in one direction; in the other it needs a key of
+/// its own.
 pub(crate) fn sort_key(key: BoundExpr, order: &ast::OrderBy) -> Vec<SortExpr> {
     let key = key.into_value();
     let nulls_first = order.nulls_first.unwrap_or(false);
@@ -31,7 +31,7 @@ pub(crate) fn sort_key(key: BoundExpr, order: &ast::OrderBy) -> Vec<SortExpr> {
     keys
 }
 
-/// A key of PARTITION BY, whose rows are found by sorting: there the two zeroes are one.
+/// A key of PARTITION BY. Its rows are found by sorting, where the two zeroes are equal.
 pub(crate) fn partition_key(key: BoundExpr) -> Expr {
     let key = key.into_value();
     match key.ty.stripped().is_float() && key.constant().is_none() {
@@ -40,7 +40,7 @@ pub(crate) fn partition_key(key: BoundExpr) -> Expr {
     }
 }
 
-/// A value as one that is natively ordered as the type is.
+/// A value whose native order is the order of its type.
 pub(crate) fn ordered(value: BoundExpr) -> BoundExpr {
     let ty = value.ty.stripped();
     if *ty != SqlType::Uuid && !ty.is_float() {
@@ -55,7 +55,7 @@ pub(crate) fn ordered(value: BoundExpr) -> BoundExpr {
     BoundExpr::new(Expr::ScalarFunction(call), value.ty)
 }
 
-/// The keys of ORDER BY or LIMIT BY; a number is the position of an item.
+/// A key of ORDER BY or LIMIT BY; a number is the position of an item.
 pub(super) fn bind_key(
     binder: &Binder<'_>,
     expr: &ast::Expr,
@@ -68,7 +68,7 @@ pub(super) fn bind_key(
     }
 }
 
-/// The item that a bare number stands for: from the first one, or with a minus from the last one.
+/// The item for a bare number, counted from the first item, or from the last if negative.
 pub(super) fn position(expr: &ast::Expr, items: usize, clause: &str) -> Result<Option<usize>> {
     let (written, is_from_end) = match expr {
         ast::Expr::Literal(ast::Literal::UInt(position)) => (*position, false),

@@ -17,7 +17,7 @@ use crate::plan::Subplan;
 use crate::scope::{Aliases, Env, Scope, ScopeTable};
 use crate::session::Session;
 
-/// Plans a query that stands inside another one, or the outermost one.
+/// Plans a subquery or the outermost query.
 pub(crate) fn plan_subquery(session: &Session<'_>, env: &Env, query: &ast::Query) -> Result<Subplan> {
     let _depth = session.enter_query()?;
     let planned = plan_body(session, env, &query.body)?;
@@ -77,7 +77,7 @@ fn plan_select(session: &Session<'_>, env: &Env, select: &ast::Select) -> Result
     assembly::plan(&binder, select, clauses, grouped.plan, totals)
 }
 
-/// WHERE. The arrays that it unfolds and the random values that it draws are those of the clauses behind it, too.
+/// WHERE. Later clauses reuse the arrays that it unfolds and the random values that it draws.
 fn filter_rows(
     session: &Session<'_>,
     plan: LogicalPlan,
@@ -95,7 +95,7 @@ fn filter_rows(
     correlated::filtered(session, plan, filter, clauses.exprs())
 }
 
-/// Clauses that the grammar has and the planner does not.
+/// Refuses clauses that the grammar has and the planner does not.
 fn refuse_missing(select: &ast::Select) -> Result<()> {
     if select.with_recursive {
         return Err(Error::not_implemented("WITH RECURSIVE"));
@@ -112,7 +112,7 @@ fn refuse_missing(select: &ast::Select) -> Result<()> {
     Ok(())
 }
 
-/// PREWHERE is about columns of a table that reads them one after another.
+/// PREWHERE needs a table that reads its columns one after another.
 fn check_prewhere(scope: &Scope) -> Result<()> {
     if scope.tables.iter().any(|table| table.has_prewhere) {
         return Ok(());
@@ -125,7 +125,7 @@ fn check_prewhere(scope: &Scope) -> Result<()> {
     bail!(IllegalPrewhere, "{what} does not support PREWHERE, which is for MergeTree tables: use WHERE")
 }
 
-/// Every name that this SELECT gives to an expression: WITH, the list, and `(x AS name)` anywhere.
+/// Every alias of this SELECT: from WITH, the list, and `(x AS name)` anywhere.
 fn aliases_of(env: &Env, select: &ast::Select) -> Result<Aliases> {
     let mut own = Aliases::default();
     for cte in &select.with {

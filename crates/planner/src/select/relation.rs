@@ -10,7 +10,7 @@ use crate::plan::{Subplan, aliased};
 use crate::scope::{Aliases, ColumnValue, Env, Relation, Scope, ScopeColumn, ScopeTable, plan_column};
 use crate::session::Session;
 
-/// What FROM may name: WITH queries, and in ON the aliases of the SELECT.
+/// The names that FROM may use: WITH queries, and in ON the aliases of the SELECT.
 #[derive(Clone, Copy)]
 pub(super) struct FromNames<'n> {
     pub(super) env: &'n Env,
@@ -63,7 +63,7 @@ pub(super) fn derived(session: &Session<'_>, planned: Subplan, table: ScopeTable
     Ok(Relation { plan, scope: Scope { tables: vec![table], columns }, totals })
 }
 
-/// The plan expression of a column that is not an ALIAS column.
+/// The plan expression of a column; ALIAS columns are refused.
 pub(super) fn stored(column: &ScopeColumn) -> Result<&Expr> {
     match &column.value {
         ColumnValue::Plan(expr) => Ok(expr),

@@ -1,4 +1,4 @@
-//! UNION, INTERSECT and EXCEPT: columns meet by position, in their common types.
+//! UNION, INTERSECT and EXCEPT: columns correspond by position and get common types.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) fn plan(
     right: &SetExpr,
 ) -> Result<Subplan> {
     let op = resolve(session, op)?;
-    // A chain of the same operator is planned without recursion on its left side.
+    // The left spine of a chain of one operator is planned without recursion.
     let mut operands = vec![right];
     let mut rest = left;
     while let SetExpr::Operation { op: inner, left, right } = rest
@@ -42,12 +42,12 @@ pub(super) fn plan(
     let (sides, columns, names) = align(session, sides)?;
     let (plans, totals): (Vec<LogicalPlan>, Vec<Option<LogicalPlan>>) = sides.into_iter().unzip();
     let plan = combine(op, plans)?;
-    // The first totals are those of the whole.
+    // The totals of the first side are the totals of the result.
     let constants = vec![false; columns.len()];
     Ok(Subplan { plan, columns, names, constants, totals: totals.into_iter().flatten().next() })
 }
 
-/// What `UNION` alone means.
+/// Resolves `UNION` without ALL or DISTINCT.
 fn resolve(session: &Session<'_>, op: SetOperator) -> Result<SetOperator> {
     if op != SetOperator::Union {
         return Ok(op);
@@ -65,7 +65,7 @@ fn resolve(session: &Session<'_>, op: SetOperator) -> Result<SetOperator> {
 /// The rows of a side, and its totals.
 type Side = (LogicalPlan, Option<LogicalPlan>);
 
-/// The sides with the same names and types.
+/// Converts the sides to common names and types.
 fn align(session: &Session<'_>, sides: Vec<Subplan>) -> Result<(Vec<Side>, Vec<Column>, Vec<String>)> {
     let Some(first) = sides.first() else {
         return Err(Error::logical("a set operation without sides"));
@@ -122,7 +122,7 @@ fn combine(op: SetOperator, sides: Vec<LogicalPlan>) -> Result<LogicalPlan> {
     }
 }
 
-/// The rows of the first side that the second one has, or has not.
+/// The rows of the first side that are, or are not, in the second.
 fn matched(operation: Operation, sides: Vec<LogicalPlan>) -> Result<LogicalPlan> {
     let Ok([left, right]) = <[LogicalPlan; 2]>::try_from(sides) else {
         return Err(Error::logical("INTERSECT and EXCEPT have two sides"));

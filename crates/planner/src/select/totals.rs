@@ -1,7 +1,7 @@
-//! WITH TOTALS: the same aggregates over all rows, in one row of their own.
+//! WITH TOTALS: the same aggregates over all rows, as one extra row.
 //!
-//! The keys of that row have their default values. With HAVING only the rows of the groups that pass
-//! it count, as `totals_mode = 'after_having_exclusive'` says.
+//! The keys of that row have default values. With HAVING, only rows of groups that pass it count, as in `totals_mode
+//! = 'after_having_exclusive'`.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::plan::{aliased, plan_error, projected};
 use crate::scope::plan_column;
 use crate::session::Session;
 
-/// The plan of the totals; it has the columns of the grouped plan.
+/// The plan of the totals, with the columns of the grouped plan.
 pub(super) fn plan(session: &Session<'_>, grouped: &Grouped, clauses: &BoundClauses) -> Result<LogicalPlan> {
     let Some(aggregation) = &grouped.aggregation else {
         return Err(Error::not_implemented("WITH TOTALS without aggregation"));
@@ -70,7 +70,7 @@ fn rows_of_groups(
         });
     }
     if keys.is_empty() {
-        // Constants make one group: all rows are in it, or HAVING let it go.
+        // Constant keys make one group: it has all rows, or HAVING removed it.
         let one = Expr::Literal(ScalarValue::UInt8(Some(1)), None);
         conditions.push(plan_column(&relation, "key").eq(one.clone()));
         keys.push(one.alias("key"));

@@ -11,7 +11,7 @@ use crate::plan::{plan_error, projected};
 use crate::scope::bare_column;
 use crate::session::Session;
 
-/// Unfolds arrays in step; `names` are those of the element columns.
+/// Unfolds arrays together; `names` are the names of the element columns.
 pub(super) fn unnest(
     plan: LogicalPlan,
     mut arrays: Vec<Expr>,
@@ -33,7 +33,7 @@ pub(super) fn unnest(
         .map_err(plan_error)
 }
 
-/// The row of totals stays one row: with the first elements.
+/// Unfolds the row of totals, which stays one row with the first elements.
 pub(super) fn unnest_totals(totals: LogicalPlan, arrays: Vec<Expr>, names: &[String]) -> Result<LogicalPlan> {
     LogicalPlanBuilder::from(unnest(totals, arrays, names, true)?)
         .limit(0, Some(1))
@@ -41,8 +41,8 @@ pub(super) fn unnest_totals(totals: LogicalPlan, arrays: Vec<Expr>, names: &[Str
         .map_err(plan_error)
 }
 
-/// Unfolds every `arrayJoin(...)` that lies in `exprs` outside of what is computed later; calls with the
-/// same argument are one, calls with different arguments multiply. Answers with what took their places, too.
+/// Unfolds every `arrayJoin(...)` in `exprs` that is not inside an aggregate or a window. Calls with the same
+/// argument are one; calls with different arguments multiply. Also returns the replacements.
 pub(super) fn unfold(
     session: &Session<'_>,
     mut plan: LogicalPlan,

@@ -1,4 +1,4 @@
-//! Correlated subqueries: what they answer, and what is planned without a join.
+//! Results of correlated subqueries, and which of them are planned without a join.
 
 use datafusion::common::tree_node::TreeNode;
 

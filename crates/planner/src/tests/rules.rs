@@ -1,10 +1,11 @@
-//! What the rules believe of orders and constants changes no row: each query with all rules, on several threads in
-//! small blocks, and with none of them. Without rules a sort reads one stream of its input, so UNION is not among them.
+//! Optimizer rules that rely on orders and constants change no row: each query runs with all rules, on several
+//! threads in small blocks, and without rules. Without rules a sort reads one stream of its input, so UNION is not
+//! covered.
 //!
-//! The rules that take a sort away or put it elsewhere, or a key out of it, by what they know of an input: of plans
-//! `EliminateDuplicatedExpr`, `PushDownLimit`, `PropagateEmptyRelation`; of operators `EnsureRequirements` (sorts that
-//! nobody asks for, keys that are constant, orders kept through exchanges and joins), `OptimizeAggregateOrder`,
-//! `TopKAggregation`, `LimitPushPastWindows`, `LimitPushdown`, `TopKRepartition`, `PushdownSort`.
+//! The rules that remove or move a sort, or drop a sort key, are: on plans `EliminateDuplicatedExpr`,
+//! `PushDownLimit`, `PropagateEmptyRelation`; on operators `EnsureRequirements` (unneeded sorts, constant keys,
+//! orders preserved through exchanges and joins), `OptimizeAggregateOrder`, `TopKAggregation`,
+//! `LimitPushPastWindows`, `LimitPushdown`, `TopKRepartition`, `PushdownSort`.
 
 use datafusion::execution::SessionStateBuilder;
 use datafusion::optimizer::replace_distinct_aggregate::ReplaceDistinctWithAggregate;
@@ -12,7 +13,7 @@ use datafusion::optimizer::replace_distinct_aggregate::ReplaceDistinctWithAggreg
 use super::*;
 
 const QUERIES: &[&str] = &[
-    // A sort that nobody asks for.
+    // An unneeded sort.
     "SELECT groupArray(id) FROM (SELECT id FROM hits ORDER BY id DESC)",
     "SELECT user, groupArray(id) FROM (SELECT id, user FROM hits ORDER BY id DESC) GROUP BY user ORDER BY user",
     "SELECT any(id), anyLast(id) FROM (SELECT id FROM hits ORDER BY url DESC, id)",
@@ -25,7 +26,7 @@ const QUERIES: &[&str] = &[
     "SELECT id, row_number() OVER () AS n FROM (SELECT id FROM hits ORDER BY id DESC) ORDER BY n",
     "SELECT id FROM (SELECT id, user FROM hits ORDER BY user DESC, id)",
     "SELECT id + 1 FROM (SELECT id FROM hits ORDER BY id DESC) WHERE id > 1",
-    // A key that is constant.
+    // A constant key.
     "SELECT id, url FROM hits WHERE url = 'b' ORDER BY url, id DESC",
     "SELECT k, id FROM (SELECT 1 AS k, id FROM hits) ORDER BY k, id DESC",
     "SELECT id, w FROM hits AS h LEFT JOIN (SELECT 2 AS k, -5 AS w) AS r ON h.id = r.k ORDER BY w, id",
@@ -38,7 +39,7 @@ const QUERIES: &[&str] = &[
     "SELECT w, groupArray(id) FROM (SELECT w, id FROM hits AS h LEFT JOIN (SELECT 2 AS k, 5 AS w) AS r
        ON h.id = r.k ORDER BY w, id DESC) GROUP BY w ORDER BY w",
     "SELECT k, count() FROM (SELECT 1 AS k, user FROM hits) GROUP BY ROLLUP(k, user) ORDER BY k, count(), user",
-    // An order that is kept, or said to be.
+    // An order that is preserved, or claimed to be.
     "SELECT id, i FROM (SELECT id, items FROM lists ORDER BY id DESC) ARRAY JOIN items AS i ORDER BY id, i",
     "SELECT h.id, u.name FROM (SELECT * FROM hits ORDER BY id DESC) AS h JOIN users AS u ON h.user = u.user
        ORDER BY h.id, u.name",
@@ -47,7 +48,7 @@ const QUERIES: &[&str] = &[
        ORDER BY url, id LIMIT 3",
     "SELECT x, f FROM maybe ORDER BY x, f LIMIT 2",
     "SELECT DISTINCT user FROM (SELECT user FROM hits ORDER BY user) ORDER BY user DESC LIMIT 2",
-    // First rows of each row of the query around them.
+    // The first rows for each row of the outer query.
     "SELECT id, (SELECT name FROM users AS u WHERE u.user = h.user ORDER BY name DESC LIMIT 1) FROM hits AS h ORDER BY id",
     "SELECT user, (SELECT groupArray(name) FROM (SELECT name FROM users AS u WHERE u.user = h.user ORDER BY name))
        FROM hits AS h GROUP BY user ORDER BY user",

@@ -1,4 +1,4 @@
-//! Which rule a pair of types has.
+//! Selects the rule for a pair of types.
 
 use basalt_base::{Result, SqlType};
 use datafusion::common::ScalarValue;
@@ -8,10 +8,11 @@ use super::{Fitted, number, text, time};
 use crate::PlannerContext;
 use crate::bound_expr::BoundExpr;
 
-/// The bytes in front of an IPv4 address in the IPv6 address that stands for it.
+/// The first bytes of an IPv4-mapped IPv6 address.
 const MAPPED_IPV4: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
 
-/// The constant among the values of `ty`; `None` if it is none or NULL, or the types must meet in a third one.
+/// The position of the constant among the values of `ty`. `None` if it is not a constant or is NULL, or if the two
+/// types compare in a third one.
 pub(in crate::expr) fn fit(
     constant: &BoundExpr,
     ty: &SqlType,
@@ -47,7 +48,7 @@ fn ipv6_of(value: &ScalarValue) -> Option<ScalarValue> {
     Some(ScalarValue::FixedSizeBinary(16, Some(bytes)))
 }
 
-/// Beside an IPv6 address an IPv4 one is the address that stands for it.
+/// Next to an IPv6 address, an IPv4 address is its IPv4-mapped address.
 fn ipv4_of(value: &ScalarValue) -> Option<Fitted> {
     let ScalarValue::FixedSizeBinary(_, Some(bytes)) = value else { return None };
     let (block, last) = bytes.split_at_checked(MAPPED_IPV4.len())?;

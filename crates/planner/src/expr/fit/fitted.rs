@@ -7,7 +7,8 @@ use datafusion::common::ScalarValue;
 pub(in crate::expr) enum Fitted {
     /// The same value in that type.
     Exact(ScalarValue),
-    /// All values from the first to the last are equal to it. A set takes the one that is written alike, if any is.
+    /// Every value from the first to the last is equal to it. A set takes the value with the same notation, if there
+    /// is one.
     Several { first: ScalarValue, last: ScalarValue, alike: Option<ScalarValue> },
     /// Above this value and below the next one.
     Above(ScalarValue),

@@ -1,10 +1,10 @@
-//! A constant seen from the type of the value that it is compared with.
+//! Places a constant among the values of another type.
 //!
-//! The one place that decides how a constant meets a value of another type: comparisons, BETWEEN and IN ask it, and
-//! what they make of the answer is all that sets, keys, zone maps, indexes and dictionaries get to see.
+//! This is the one place that decides how a constant compares with a value of another type. Comparisons, BETWEEN and
+//! IN use it, and sets, keys, zone maps, indexes and dictionaries see only their results.
 //!
-//! Invariant (order): [`Fitted`] is exact. A constant is never cut to fit; where the type does not have it, its
-//! place between the values of the type is told instead.
+//! Invariant (order): [`Fitted`] is exact. A constant is never rounded to fit: if the type does not have its value,
+//! the result is its position between two values of the type.
 
 mod constant;
 mod fitted;

@@ -1,6 +1,6 @@
-//! Numbers among the values of a number type: exactly, whatever the widths.
+//! Numbers among the values of a number type, exactly and for all widths.
 //!
-//! A float meets a decimal as ClickHouse lets it: in the values that decimals have as floats.
+//! As in ClickHouse, a float compares with a decimal by the decimal's value as a float.
 
 use arrow::datatypes::i256;
 use basalt_base::SqlType;
@@ -19,7 +19,7 @@ pub(super) enum Quantity {
 }
 
 impl Quantity {
-    /// `None` if the two types do not meet as numbers.
+    /// `None` if the two types do not compare as numbers.
     pub(super) fn of(value: &ScalarValue, from: &SqlType, to: &SqlType) -> Option<Quantity> {
         if !meet(from, to) {
             return None;
@@ -40,8 +40,8 @@ impl Quantity {
         })
     }
 
-    /// The largest whole number of `10^-scale` that is not above it, and whether it is the same. `None` if that is
-    /// too large, or not a number.
+    /// The largest whole multiple of `10^-scale` that is not above the number, and whether it is equal. `None` if
+    /// that is too large, or not a number.
     fn floor_at(self, scale: u8) -> Option<(i256, bool)> {
         let power = |exponent: u8| i256::from_i128(10).checked_pow(u32::from(exponent));
         match self {
@@ -75,8 +75,8 @@ impl Quantity {
     }
 }
 
-/// Whether values of the two types are compared as numbers: a time as its seconds, an enum as its number, an
-/// address as a whole number.
+/// Whether values of the two types compare as numbers: a time by its seconds, an enum by its number, an address as a
+/// whole number.
 fn meet(from: &SqlType, to: &SqlType) -> bool {
     let is_plain = |ty: &SqlType| ty.is_number() && !matches!(ty, SqlType::Decimal { .. });
     let is_enum = |ty: &SqlType| ty.enum_number().is_some();
@@ -168,7 +168,7 @@ fn whole_numbers(ty: &SqlType) -> Option<(i256, i256)> {
     Some((i256::from_i128(least), i256::from_i128(most)))
 }
 
-/// The value whose (unscaled) number this is, which the type has.
+/// The value of type `ty` for this (unscaled) number, which must be in range.
 pub(super) fn value_of(number: i256, ty: &SqlType) -> Option<ScalarValue> {
     let whole = number.as_i128();
     Some(match ty {
@@ -193,7 +193,7 @@ pub(super) fn value_of(number: i256, ty: &SqlType) -> Option<ScalarValue> {
     })
 }
 
-/// A float among decimals, each of which counts as the float that it becomes.
+/// A float among decimals, each of which compares by its value as a float.
 fn fit_float(number: f64, scale: u8, to: &SqlType, domain: (i256, i256)) -> Fitted {
     let first = first_where(domain, |unscaled| decimal_as_float(unscaled, scale) >= number);
     let above = first_where(domain, |unscaled| decimal_as_float(unscaled, scale) > number);
@@ -216,14 +216,14 @@ fn fit_float(number: f64, scale: u8, to: &SqlType, domain: (i256, i256)) -> Fitt
     fitted.unwrap_or(Fitted::Unordered)
 }
 
-/// The smallest number of `domain` for which `holds`, which holds for all larger ones.
+/// The smallest number in `domain` that satisfies `holds`, which is monotonic.
 fn first_where((least, most): (i256, i256), holds: impl Fn(i256) -> bool) -> Option<i256> {
     if !holds(most) {
         return None;
     }
     let (mut low, mut high) = (least, most);
     while low < high {
-        // Halves are added, for the sum of the two may overflow.
+        // Halves are added, because the sum could overflow.
         let both_odd = low & high & i256::ONE;
         let middle = (low >> 1_u8).wrapping_add(high >> 1_u8).wrapping_add(both_odd);
         if holds(middle) {
@@ -277,7 +277,7 @@ fn fit_single(quantity: Quantity) -> Option<Fitted> {
     })
 }
 
-/// How the single float nearest to `wide` compares with it; NaN is NaN.
+/// How the `Float32` nearest to `wide` compares with it; NaN compares as equal.
 fn order_of(wide: f64) -> std::cmp::Ordering {
     f64::from(wide as f32).partial_cmp(&wide).unwrap_or(std::cmp::Ordering::Equal)
 }

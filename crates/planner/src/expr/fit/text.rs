@@ -1,4 +1,4 @@
-//! A string constant read as a value of the type that it is compared with.
+//! A string constant read as a value of the other side's type.
 
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 use datafusion::common::ScalarValue;
@@ -9,7 +9,7 @@ use crate::PlannerContext;
 use crate::bound_expr::BoundExpr;
 use crate::expr::convert;
 
-/// Text beyond this is cut in an error.
+/// Longer text is cut in an error.
 const SHOWN_BYTES_MAX: usize = 100;
 
 pub(super) fn fit(
@@ -39,7 +39,7 @@ fn bytes(value: &ScalarValue) -> Option<&[u8]> {
     }
 }
 
-/// What a comparison says of text that is no value of the type.
+/// The error for text that is not a value of the type.
 fn no_place(error: Error, to: &SqlType) -> Error {
     let is_unread = matches!(error.code(), ErrorCode::CannotParseText | ErrorCode::CannotParseNumber)
         || error.code() == ErrorCode::UnexpectedEndOfFile;
@@ -54,8 +54,8 @@ fn no_place(error: Error, to: &SqlType) -> Error {
     }
 }
 
-/// A whole number in decimal digits, which wrap in 64 bits as in ClickHouse. One that the narrower type does not
-/// have is equal to none of its values, and not below or above one.
+/// A whole number in decimal digits, which wraps at 64 bits as in ClickHouse. A number out of range of the narrower
+/// type is neither equal to, nor below or above, any of its values.
 fn whole(text: &[u8], to: &SqlType) -> Result<Fitted> {
     let padding = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     let text = &text[..padding];
@@ -84,8 +84,8 @@ fn whole(text: &[u8], to: &SqlType) -> Result<Fitted> {
     })
 }
 
-/// The text with as many zero bytes as the width has room for, which count as none. What is longer lies behind the
-/// text of its first bytes.
+/// The text padded with zero bytes to the width; these bytes do not count. Longer text is placed after the text of
+/// its first bytes.
 fn padded(text: &[u8], width: usize) -> Fitted {
     let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     let mut padded = text[..end.min(width)].to_vec();

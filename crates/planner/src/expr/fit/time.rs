@@ -12,10 +12,10 @@ use super::Fitted;
 use super::number::value_of;
 
 const SECONDS_PER_DAY: i64 = 86_400;
-/// Instants are counted in nanoseconds, the finest that there is.
+/// Instants are counted in nanoseconds, the finest unit.
 const TICKS_PER_SECOND: i128 = 1_000_000_000;
 
-/// The date or time among the values of `to`, another one.
+/// The date or time among the values of `to`, another such type.
 pub(super) fn fit(
     value: &ScalarValue,
     from: &SqlType,
