@@ -1,4 +1,4 @@
-//! What a function may know besides its arguments: the session and the query it runs in.
+//! The context of a function call: the session and the query.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 use basalt_dict::Dictionaries;
 
-/// The surroundings of a function call; the same for a whole query.
+/// The context of function calls, the same for a whole query.
 #[derive(Clone)]
 pub struct FunctionContext {
-    /// The zone of `DateTime` values that name none.
+    /// The zone of `DateTime` values without a zone of their own.
     pub zone: Zone,
     /// Microseconds since 1970 at the start of the query: `now()` is one instant.
     pub now_us: u64,
     pub current_database: String,
     pub current_user: String,
     pub query_id: String,
-    /// What `version()` answers.
+    /// The result of `version()`.
     pub version: String,
     /// Seconds since the process opened the database: `uptime()`.
     pub uptime_seconds: u32,
@@ -27,27 +27,27 @@ pub struct FunctionContext {
 
 /// The settings of the query, for `getSetting` and for functions that depend on one.
 pub trait SettingValues: Send + Sync {
-    /// The value of a setting, as an array of one row; UNKNOWN_SETTING if there is none of that name.
+    /// The value of a setting, as an array of one row; UNKNOWN_SETTING if there is no such setting.
     fn value(&self, name: &str) -> Result<(SqlType, ArrayRef)>;
 
-    /// How many threads a function may take: `max_threads`.
+    /// The maximum number of threads of a function: `max_threads`.
     fn threads_max(&self) -> usize {
         1
     }
 
-    /// Whether a result of decimals that does not fit its type is an error.
+    /// Whether a decimal result out of range is an error.
     fn decimal_check_overflow(&self) -> bool {
         true
     }
 
-    /// Fails if the type is seldom meant, and the settings do not let it pass.
+    /// Fails for a suspicious type that the settings do not allow.
     fn check_type(&self, ty: &SqlType) -> Result<()> {
         let _ = ty;
         Ok(())
     }
 }
 
-/// Where there is no query, there are no settings.
+/// The settings outside of a query: none.
 pub struct NoSettings;
 
 impl SettingValues for NoSettings {

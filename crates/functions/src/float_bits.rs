@@ -1,6 +1,6 @@
-//! Floats as the numbers that their bits are, and back: what groups, DISTINCT and joins take for one value.
+//! Floats as the integers with their bits, and back: the equality of groups, DISTINCT and joins.
 //!
-//! As in ClickHouse the two zeroes are two keys, and every NaN is the same one.
+//! As in ClickHouse, the two zeroes are different keys, and all NaN are one key.
 
 use std::sync::{Arc, LazyLock};
 
@@ -15,12 +15,12 @@ use datafusion::logical_expr::{
 static BITS_OF_FLOAT: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| FloatBits::function(Direction::ToBits));
 static FLOAT_OF_BITS: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| FloatBits::function(Direction::ToFloat));
 
-/// A function of one float; its results are unsigned numbers of the same width.
+/// A function of one float; the result is an unsigned integer of the same width.
 pub fn bits_of_float() -> Arc<ScalarUDF> {
     Arc::clone(&BITS_OF_FLOAT)
 }
 
-/// What gives back the floats of [`bits_of_float`].
+/// The inverse of [`bits_of_float`].
 pub fn float_of_bits() -> Arc<ScalarUDF> {
     Arc::clone(&FLOAT_OF_BITS)
 }
@@ -66,8 +66,8 @@ impl ScalarUDFImpl for FloatBits {
         }
     }
 
-    /// Of the type of the results, or a comparison with them is an error, and then no order of such an expression is
-    /// known.
+    /// Bounds must have the type of the results. Otherwise comparing with them is an error, and no order of the
+    /// expression is known.
     fn evaluate_bounds(&self, inputs: &[&Interval]) -> Result<Interval> {
         let types: Vec<DataType> = inputs.iter().map(|input| input.data_type()).collect();
         Interval::make_unbounded(&self.return_type(&types)?)

@@ -1,12 +1,12 @@
-//! What does `cityHash64` do? One file a function: scalar and aggregate.
+//! What does `cityHash64` do? Scalar and aggregate functions, one file per function.
 //!
-//! A function knows SQL types and Arrow arrays; DataFusion sees it only through the two adaptors,
-//! [`scalar::BoundScalar`] and [`aggregate::BoundAggregate`]. [`registry`] finds one by name.
+//! A function works on SQL types and Arrow arrays. DataFusion sees it only through two adaptors,
+//! [`scalar::BoundScalar`] and [`aggregate::BoundAggregate`]. [`registry`] finds a function by name.
 //!
 //! # Not here
 //!
-//! Operators that are not functions (`AND`, `CASE`, comparisons of equal types) are DataFusion's own
-//! expressions and are built by `planner`; table functions are the engine's.
+//! Operators that are not functions (`AND`, `CASE`, comparisons of equal types) are DataFusion's own expressions,
+//! which `planner` builds. Table functions belong to the engine.
 
 pub mod aggregate;
 mod context;

@@ -1,9 +1,9 @@
-//! Values whose native order is not that of SQL, as values whose native order is.
+//! Values converted so that their native order is their SQL order.
 //!
-//! ClickHouse compares the second halves of UUIDs first. A UUID is carried as it is printed, and so are keys and
-//! indexes of it sorted; where the order is to be seen, the halves are swapped. A NaN with a sign lies natively
-//! below all numbers, one without above: here all of them are above. Natively the zero with a sign comes before the
-//! other one: here there is one zero.
+//! ClickHouse compares the second halves of UUIDs first. Carriers, keys and indexes hold a UUID in its printed order,
+//! so the halves are swapped where its SQL order is needed. Natively a negative NaN is below all numbers and a
+//! positive one above; here every NaN is above. Natively the negative zero is below the positive one; here they are
+//! equal.
 
 use std::sync::{Arc, LazyLock};
 
@@ -22,7 +22,7 @@ static NATIVE_ORDER: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
     Arc::new(ScalarUDF::new_from_impl(NativeOrder { signature: Signature::any(1, Volatility::Immutable) }))
 });
 
-/// A function of one UUID or float, whose results have the carrier of the argument.
+/// A function of one UUID or float; the result has the carrier of the argument.
 pub fn native_order() -> Arc<ScalarUDF> {
     Arc::clone(&NATIVE_ORDER)
 }
@@ -45,7 +45,7 @@ impl ScalarUDFImpl for NativeOrder {
         arg_types.first().cloned().ok_or_else(|| DataFusionError::Internal("`_order` of nothing".into()))
     }
 
-    /// Of the type of the results: a comparison with bounds of another type is an error, and then no order of such an
+    /// Bounds must have the type of the results. Otherwise comparing with them is an error, and no order of the
     /// expression is known.
     fn evaluate_bounds(&self, inputs: &[&Interval]) -> datafusion::common::Result<Interval> {
         Interval::make_unbounded(&inputs.first().map_or(DataType::Null, |input| input.data_type()))
@@ -61,7 +61,7 @@ impl ScalarUDFImpl for NativeOrder {
     }
 }
 
-/// UUIDs with their second halves in front; NULLs stay. Twice, it gives what was there.
+/// UUIDs with their halves swapped; NULLs stay. The function is its own inverse.
 pub(crate) fn swap_halves(uuids: &ArrayRef) -> ArrayRef {
     let uuids = uuids.as_fixed_size_binary();
     let mut swapped = Vec::with_capacity(uuids.len() * UUID_BYTES);
@@ -73,15 +73,15 @@ pub(crate) fn swap_halves(uuids: &ArrayRef) -> ArrayRef {
     Arc::new(FixedSizeBinaryArray::new(UUID_BYTES as i32, swapped.into(), uuids.nulls().cloned()))
 }
 
-/// Where NaN stands among the floats inside of a value.
+/// The position of NaN among floats inside a value.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Nan {
     First,
     Last,
 }
 
-/// Values of `ty` as values whose native order is the one that SQL has for them, whatever lies inside of them.
-/// Twice, it gives what was there, but for the signs of zeroes and NaN.
+/// Values of `ty` converted so that their native order is their SQL order, also inside nested values. The function is
+/// its own inverse, except for the signs of zeroes and NaN.
 pub(crate) fn ranked(values: &ArrayRef, ty: &SqlType, nan: Nan) -> Result<ArrayRef> {
     Ok(match ty.stripped() {
         SqlType::Uuid => swap_halves(values),
@@ -106,7 +106,7 @@ pub(crate) fn ranked(values: &ArrayRef, ty: &SqlType, nan: Nan) -> Result<ArrayR
     })
 }
 
-/// Whether the native order of values of `ty` is another one.
+/// Whether the native order of `ty` differs from its SQL order.
 fn has_own_order(ty: &SqlType) -> bool {
     match ty.stripped() {
         SqlType::Uuid | SqlType::Float32 | SqlType::Float64 => true,
@@ -116,7 +116,7 @@ fn has_own_order(ty: &SqlType) -> bool {
     }
 }
 
-/// NaN with a sign, which natively stands before all numbers.
+/// Makes every NaN negative, which natively sorts before all numbers.
 fn nan_first(values: &ArrayRef) -> ArrayRef {
     if let Some(floats) = values.as_primitive_opt::<Float64Type>() {
         return Arc::new(floats.unary::<_, Float64Type>(|x| if x.is_nan() { -f64::NAN } else { x }));
@@ -127,9 +127,9 @@ fn nan_first(values: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// Floats that are equal natively where SQL says so.
+/// Floats that are natively equal if they are equal in SQL.
 fn comparable(values: &ArrayRef) -> ArrayRef {
-    // The sum of the two zeroes is the one without a sign.
+    // The sum of the two zeroes is positive zero.
     let values = with_one_nan(values);
     if let Some(floats) = values.as_primitive_opt::<Float64Type>() {
         return Arc::new(floats.unary::<_, Float64Type>(|x| x + 0.0));
@@ -140,7 +140,7 @@ fn comparable(values: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// Floats of which every NaN is the same; other values as they are.
+/// Floats with one bit pattern for NaN; other values unchanged.
 pub(crate) fn with_one_nan(values: &ArrayRef) -> ArrayRef {
     if let Some(floats) = values.as_primitive_opt::<Float64Type>() {
         return Arc::new(floats.unary::<_, Float64Type>(|x| if x.is_nan() { f64::NAN } else { x }));

@@ -1,10 +1,11 @@
-//! The text of a query parameter, as `{name:Type}` reads it: a field of TabSeparated.
+//! The text of a query parameter `{name:Type}`, which is a field of TabSeparated.
 
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 use basalt_formats::text::unescape;
 
-/// The text of the value that `text` stands for: without its escapes, unless these belong to strings inside of
-/// brackets. A tab or a line break would end a field, so a value has them as `\t` and `\n`.
+/// The text of the value: `text` with escapes undone, except inside strings in brackets. A tab or a line break would
+/// end a field, so a value contains them as `\t` and `
+/// `.
 pub fn parameter_text(name: &str, text: &str, ty: &SqlType) -> Result<Vec<u8>> {
     let bytes = text.as_bytes();
     if let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\t' | b'\n')) {
@@ -24,7 +25,7 @@ pub fn parameter_text(name: &str, text: &str, ty: &SqlType) -> Result<Vec<u8>> {
     Ok(value)
 }
 
-/// The error of a value that is none of its type.
+/// The error for a value that does not parse as its type.
 pub fn bad_parameter(name: &str, ty: &SqlType, error: Error) -> Error {
     let code = match error.code() {
         ErrorCode::CannotParseText | ErrorCode::CannotParseNumber => ErrorCode::BadQueryParameter,

@@ -1,7 +1,7 @@
-//! The mark of a condition that stands in PREWHERE: a table that filters its rows asks it before all others.
+//! Marks a condition of PREWHERE, which a table evaluates before its other filters.
 //!
-//! [`Prewhere`] is a DataFusion function of a condition and answers the condition, so that the mark means nothing
-//! to operators that do not know it.
+//! [`Prewhere`] is a DataFusion function that returns its argument, so that operators that do not know the mark are
+//! not affected.
 
 use std::sync::{Arc, LazyLock};
 
@@ -22,7 +22,7 @@ pub struct Prewhere {
 }
 
 impl Prewhere {
-    /// The conditions that AND joins in `condition`, each marked.
+    /// The conjuncts of `condition`, each marked.
     pub fn mark(condition: Expr) -> Vec<Expr> {
         static FUNCTION: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
             let signature = Signature::any(1, Volatility::Immutable);
@@ -44,7 +44,7 @@ impl Prewhere {
         filter.transform_up(bare).data()
     }
 
-    /// The condition, if it is marked.
+    /// The condition inside a mark.
     pub fn condition(expr: &Arc<dyn PhysicalExpr>) -> Option<&Arc<dyn PhysicalExpr>> {
         let call = expr.downcast_ref::<ScalarFunctionExpr>()?;
         if call.fun().inner().is::<Prewhere>() { call.args().first() } else { None }

@@ -1,7 +1,7 @@
-//! Scalar functions against answers recorded from ClickHouse 26.9: each line of `recorded/*.tsv` is an
-//! expression, its type and its value as TSV prints it, or `error` and the number of the error's code.
+//! Scalar functions against results recorded from ClickHouse 26.9. Each line of `recorded/*.tsv` has an expression,
+//! its type, and its value in TSV or `error` and the error code.
 //!
-//! Every expression is computed twice, from constants and from columns of a few rows.
+//! Every expression is computed twice: over constants and over columns of a few rows.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::FunctionContext;
 use crate::registry;
 use crate::scalar::{Argument, BoundScalar, Cast, ScalarFunction};
 
-/// Rows of the columns that constants are spread over.
+/// Rows of the columns that are made from constants.
 const ROWS: usize = 3;
 /// 2020-02-03 04:05:06 UTC.
 const NOW_US: u64 = 1_580_702_706_000_000;
@@ -54,7 +54,7 @@ fn context() -> FunctionContext {
 /// A value, with one row.
 type Value = (SqlType, ArrayRef);
 
-/// How arguments reach a function.
+/// How arguments are passed to a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spread {
     Constants,
@@ -185,7 +185,7 @@ fn answer(expression: &str, spread: Spread) -> String {
     }
 }
 
-/// Differences are collected, so that one run shows them all.
+/// Collects all differences, so that one run reports them together.
 fn check(recorded: &str) {
     let mut differences = Vec::new();
     for line in recorded.lines() {

@@ -9,7 +9,7 @@ use basalt_base::{Error, ErrorCode, Result};
 use crate::aggregate::{self, AggregateFunction};
 use crate::scalar::{self, ScalarFunction};
 
-/// The scalar function that SQL calls `name`.
+/// The scalar function with the SQL name `name`.
 pub fn scalar(name: &str) -> Option<&'static dyn ScalarFunction> {
     let found = SCALARS.get(name).or_else(|| {
         SCALARS.get(name.to_ascii_lowercase().as_str()).filter(|function| function.case_insensitive())
@@ -17,7 +17,7 @@ pub fn scalar(name: &str) -> Option<&'static dyn ScalarFunction> {
     found.copied()
 }
 
-/// The aggregate function that SQL calls `name`, combinators not included.
+/// The aggregate function with the SQL name `name`, without combinators.
 pub fn aggregate(name: &str) -> Option<&'static dyn AggregateFunction> {
     let found = AGGREGATES.get(name).or_else(|| {
         AGGREGATES.get(name.to_ascii_lowercase().as_str()).filter(|function| function.case_insensitive())
@@ -25,7 +25,7 @@ pub fn aggregate(name: &str) -> Option<&'static dyn AggregateFunction> {
     found.copied()
 }
 
-/// UNKNOWN_FUNCTION for `name`, with the nearest name that there is.
+/// UNKNOWN_FUNCTION for `name`, with the nearest known name.
 pub fn unknown_function(name: &str) -> Error {
     let known = SCALARS.keys().chain(AGGREGATES.keys()).copied();
     Error::new(
@@ -34,22 +34,22 @@ pub fn unknown_function(name: &str) -> Error {
     )
 }
 
-/// [`scalar`], or the error that says which name comes near.
+/// [`scalar`], or an error with the nearest known name.
 pub fn expect_scalar(name: &str) -> Result<&'static dyn ScalarFunction> {
     scalar(name).ok_or_else(|| unknown_function(name))
 }
 
-/// One line of `system.functions`.
+/// One row of `system.functions`.
 #[derive(Clone, Copy, Debug)]
 pub struct Listed {
     pub name: &'static str,
     pub is_aggregate: bool,
     pub case_insensitive: bool,
-    /// The name that this one is another name of; empty for a name of its own.
+    /// The function that this name is an alias of; empty if it is not an alias.
     pub alias_to: &'static str,
 }
 
-/// Every name that a call may use, in alphabetical order.
+/// All names of functions, in alphabetical order.
 pub fn list() -> Vec<Listed> {
     let mut listed = Vec::new();
     for function in scalar::all() {
@@ -96,7 +96,7 @@ static AGGREGATES: LazyLock<HashMap<&'static str, &'static dyn AggregateFunction
     names
 });
 
-/// Enters a function under all its names; one that is blind to case also under the lower-case form.
+/// Adds a function under all its names. A case-insensitive name is also added in lower case.
 fn index_names<F: Copy>(
     names: &mut HashMap<&'static str, F>,
     name: &'static str,
@@ -108,7 +108,7 @@ fn index_names<F: Copy>(
         let previous = names.insert(name, function);
         assert!(previous.is_none(), "function `{name}` is registered twice");
         if case_insensitive {
-            // Leaked once a process: the table lives as long as the process does.
+            // Leaked once per process: the table lives as long as the process.
             names.entry(String::leak(name.to_ascii_lowercase())).or_insert(function);
         }
     }

@@ -1,4 +1,4 @@
-//! `any`, `anyLast`: the first and the last value met.
+//! `any`, `anyLast`: the first and the last value of a group.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl AggregateFunction for Any {
 struct AnyStates {
     slots: Slots,
     keeps_first: bool,
-    /// Kept from block to block for its memory only.
+    /// Reused between blocks to save the allocation.
     places: Vec<(usize, usize)>,
 }
 

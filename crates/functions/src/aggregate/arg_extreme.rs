@@ -1,5 +1,5 @@
-//! `argMin(arg, value)`, `argMax`: the `arg` of the row with the least or the greatest `value`; of
-//! equal ones the first.
+//! `argMin(arg, value)`, `argMax`: the `arg` of the row with the least or greatest `value`; the first row among equal
+//! values.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl AggregateFunction for ArgExtreme {
 struct ArgExtremeStates {
     extremum: Box<dyn ExtremumState>,
     args: Slots,
-    /// Kept from block to block for its memory only.
+    /// Reused between blocks to save the allocation.
     changed: Vec<(usize, usize)>,
 }
 

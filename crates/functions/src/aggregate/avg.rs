@@ -1,4 +1,4 @@
-//! `avg`: the sum over the count as Float64, NaN for nothing; of dates and times, one of the same type.
+//! `avg`: the sum divided by the count, as Float64; NaN for no rows. The average of dates and times has their type.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ fn bound_averages(arg: &SqlType, kind: Kind) -> Result<super::StatesFactory> {
     })
 }
 
-/// Sum and count lie together: a group costs one cache line.
+/// Sum and count are adjacent: a group costs one cache line.
 struct Averages<F: ArrowPrimitiveType, T: ArrowPrimitiveType> {
     groups: Vec<(T::Native, u64)>,
     kind: Kind,
@@ -146,7 +146,7 @@ where
     fn evaluate(&mut self, emit: EmitTo) -> Result<ArrayRef> {
         let divisor = self.divisor();
         let groups = emit.take_needed(&mut self.groups);
-        // 0 / 0 is NaN: the average of nothing.
+        // 0 / 0 is NaN, the average of no rows.
         let averages = groups.into_iter().map(|(sum, count)| sum.to_float() / divisor / count as f64);
         Ok(match self.kind.result {
             DataType::UInt16 => Arc::new(UInt16Array::from_iter_values(averages.map(|value| value as u16))),

@@ -1,4 +1,4 @@
-//! `groupBitAnd`, `groupBitOr`, `groupBitXor`: all integers of a group, bit by bit.
+//! `groupBitAnd`, `groupBitOr`, `groupBitXor`: the integers of a group combined bit by bit.
 
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 use std::sync::Arc;

@@ -28,15 +28,14 @@ pub struct BoundAggregate {
     return_type: SqlType,
     state_types: Vec<SqlType>,
     states: StatesFactory,
-    /// Rows with a NULL argument are skipped by the adaptor; `Some(true)`: a group without any other
-    /// row is NULL.
+    /// Whether the adaptor skips rows with a NULL argument. `Some(true)`: a group without any other row is NULL.
     skips_nulls: Option<bool>,
     finds: Option<Statistic>,
     signature: Signature,
 }
 
 impl BoundAggregate {
-    /// Binds `function`; answers with the DataFusion function and its SQL result type.
+    /// Binds `function`. Returns the DataFusion function and its SQL result type.
     pub fn bind(
         function: &dyn AggregateFunction,
         parameters: &[Parameter],
@@ -79,8 +78,8 @@ impl BoundAggregate {
         &self.arg_types
     }
 
-    /// The same function of numbers, each of which stands for a value of the only argument; `None` if the
-    /// values themselves matter.
+    /// The same function over numbers that represent the values of the only argument, such as dictionary codes;
+    /// `None` if the values themselves matter.
     pub fn over_numbers(&self) -> Option<Arc<AggregateUDF>> {
         let function = registry::aggregate(self.name).filter(|function| function.sees_only_equality())?;
         let [arg] = &self.arg_types[..] else { return None };
@@ -89,7 +88,7 @@ impl BoundAggregate {
         (self.parameters.is_empty() && ty == self.return_type).then_some(function)
     }
 
-    /// Whether statistics of a table may tell the result.
+    /// Whether statistics of a table can give the result.
     pub fn answers_from_metadata(&self) -> bool {
         self.finds.is_some() && self.parameters.is_empty()
     }
@@ -127,7 +126,7 @@ fn bind_types(
     }
     let plain: Vec<SqlType> = args.iter().map(|ty| ty.stripped().clone()).collect();
     let bound = function.bind(parameters, &plain)?;
-    // Counts of nothing are 0; an array of nothing is NULL as well.
+    // Counts over no rows are 0; an array over no rows is never NULL.
     let is_array = matches!(bound.return_type, SqlType::Array(_));
     Ok(if of_nothing && is_array { nothing::bind() } else { bound })
 }
@@ -153,7 +152,7 @@ impl AggregateUDFImpl for BoundAggregate {
         self.return_type.accepts_null()
     }
 
-    /// Answers from metadata; the type's default for no rows is the accumulator's business.
+    /// Answers from metadata. The accumulator handles empty input.
     fn value_from_stats(&self, args: &StatisticsArgs<'_>) -> Option<ScalarValue> {
         let finds = self.finds.filter(|_| !args.is_distinct && self.answers_from_metadata())?;
         let Precision::Exact(rows) = args.statistics.num_rows else { return None };

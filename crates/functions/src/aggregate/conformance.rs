@@ -1,6 +1,5 @@
-//! What every aggregate function keeps to, checked over blocks with and without NULLs: one group, many
-//! groups, partial states that travel, rows turned into states, and groups emitted a few at a time all
-//! give the same results.
+//! The conformance test of aggregate functions. One group, many groups, merged partial states, rows converted to
+//! states, and groups emitted in steps all give the same results, over blocks with and without NULLs.
 
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ use super::{AggregateFunction, NullRule, Parameter, States, all, distinct};
 const ROWS: usize = 300;
 const GROUPS: usize = 7;
 
-/// A column of each kind of carrier; every fifth value is NULL if `nullable`.
+/// A column of each carrier; every fifth value is NULL if `nullable`.
 fn column(ty: &SqlType, seed: usize) -> ArrayRef {
     let number = |row: usize| (row * 7_919 + seed * 104_729) % 97;
     let is_null = |row: usize| ty.accepts_null() && (row + seed).is_multiple_of(5);
@@ -70,7 +69,7 @@ fn types() -> Vec<SqlType> {
     plain.into_iter().chain(nullable).chain([SqlType::array_of(SqlType::Int32)]).collect()
 }
 
-/// What `BoundAggregate` does with a function, without DataFusion around it.
+/// The states that `BoundAggregate` makes, without DataFusion.
 fn states_of(
     function: &dyn AggregateFunction,
     parameters: &[Parameter],
@@ -87,7 +86,7 @@ fn states_of(
     Some(Box::new(NullableStates::new(inner, null_if_empty)))
 }
 
-/// Results as text; elements of arrays in order, because a set has none.
+/// Results as text. Array elements are sorted, because sets have no order.
 fn print(array: &ArrayRef) -> Vec<String> {
     let formatter = ArrayFormatter::try_new(array.as_ref(), &FormatOptions::new().with_null("NULL")).unwrap();
     let sorted = |text: String| {
@@ -143,7 +142,7 @@ fn emits_in_steps(name: &str, mut groups: Groups, expected: &[String]) {
     assert_eq!([first, second, rest].concat(), expected, "{name}: emitted in steps");
 }
 
-/// Two halves aggregated apart, their states merged into a third, which has met no row.
+/// Aggregates two halves separately, and merges their states into a third that has seen no row.
 fn travels(name: &str, fresh: &dyn Fn() -> Box<dyn States>, args: &[ArrayRef], expected: &[String]) {
     let indices = groups_of_rows();
     let mut merged = Groups::new(fresh());
@@ -188,7 +187,7 @@ fn each_group_alone(name: &str, fresh: &dyn Fn() -> Box<dyn States>, args: &[Arr
     }
 }
 
-/// A filter is the same as leaving the rows out, and a group without rows has its empty result.
+/// A filter has the effect of removing the rows, and a group without rows has the empty result.
 fn filters(name: &str, fresh: &dyn Fn() -> Box<dyn States>, args: &[ArrayRef]) {
     let indices = groups_of_rows();
     let keeps = BooleanArray::from_iter(

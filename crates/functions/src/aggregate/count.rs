@@ -1,4 +1,4 @@
-//! `count`: how many rows, or how many values that are not NULL.
+//! `count`: the number of rows, or of values that are not NULL.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use basalt_base::{Result, SqlType};
 use super::{AggregateFunction, BoundStates, EmitTo, GroupedRows, NullRule, Parameter, States, Statistic};
 use super::{no_parameters, wrong_arity};
 
-/// `count()` comes with a constant argument.
+/// The planner gives `count()` a constant argument.
 pub(super) struct Count;
 
 impl AggregateFunction for Count {

@@ -1,4 +1,4 @@
-//! `covarPop`, `covarSamp`, `corr`: how two numbers move together.
+//! `covarPop`, `covarSamp`, `corr`: covariance and correlation of two numbers.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! `sum(DISTINCT x)`: any aggregate function over the different values of each group.
+//! `sum(DISTINCT x)`: an aggregate function over the distinct values of each group.
 //!
-//! A group's values are kept once each, in the order they first came, and handed to the function at the
-//! end. Its own state never travels: the values do, so that two threads that saw the same one agree.
+//! The distinct values of a group are kept in the order of their first occurrence, and passed to the function at the
+//! end. Partial states contain values, not states of the function, so that values seen by two threads count once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -17,15 +17,14 @@ use super::{
     AggregateFunction, BoundStates, EmitTo, GroupedRows, NullRule, Parameter, States, StatesFactory,
 };
 
-/// The form of a function that sees each value once. Its name differs from the function's: two calls
-/// with the same name and arguments are computed once.
+/// The form of a function that sees each value once. Its name differs from the function's name, because calls with
+/// the same name and arguments are computed once.
 pub(crate) struct Distinct {
     inner: &'static dyn AggregateFunction,
     name: &'static str,
 }
 
-/// The distinct form of `function`; `None` for a function that sees NULL and would have to tell it from
-/// a value.
+/// The distinct form of `function`; `None` for a function that distinguishes NULL from values.
 pub fn distinct(function: &dyn AggregateFunction) -> Option<&'static dyn AggregateFunction> {
     if function.nulls() == NullRule::Custom {
         return None;
@@ -35,7 +34,7 @@ pub fn distinct(function: &dyn AggregateFunction) -> Option<&'static dyn Aggrega
 
 static FORMS: LazyLock<HashMap<&'static str, Distinct>> = LazyLock::new(|| {
     let form = |&inner: &&'static dyn AggregateFunction| {
-        // Leaked once a process: the table lives as long as the process does.
+        // Leaked once per process: the table lives as long as the process.
         let name = String::leak(format!("{}Distinct", inner.name()));
         (inner.name(), Distinct { inner, name })
     };
@@ -65,7 +64,7 @@ impl AggregateFunction for Distinct {
 
 struct DistinctStates {
     seen: KeySets<u128>,
-    /// The different values, argument by argument.
+    /// The distinct values, one entry per argument.
     args: Vec<Collected>,
     inner: Arc<StatesFactory>,
 }

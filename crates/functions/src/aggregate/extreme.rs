@@ -1,4 +1,4 @@
-//! `min`, `max`: of every type that has an order; the type's default for nothing.
+//! `min`, `max` over any type with an order; the type's default for no rows.
 
 use std::sync::Arc;
 

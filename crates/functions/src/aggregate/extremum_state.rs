@@ -211,12 +211,13 @@ where
     }
 }
 
-/// Strings, and nested values in an encoding that keeps their order. NULL and NaN inside of a value lose, too.
+/// Strings, and nested values in an encoding that preserves their order. Any value also replaces NULL and NaN inside
+/// nested values.
 struct BytesExtremum<const GREATEST: bool> {
     ty: SqlType,
     seen: Vec<bool>,
     best: Vec<Box<[u8]>>,
-    /// In all values of `best`.
+    /// Total bytes of the values in `best`.
     held: usize,
 }
 

@@ -1,4 +1,4 @@
-//! `groupArray(max_size)(x)`: all values of a group, in the order they came.
+//! `groupArray(max_size)(x)`: all values of a group in their order of arrival.
 
 use arrow::array::{Array, ArrayRef, UInt32Array, new_empty_array};
 use arrow::compute::{interleave, take};
@@ -61,7 +61,7 @@ pub(super) fn size_limit(name: &str, parameters: &[Parameter]) -> Result<u64> {
     Ok(limit as u64)
 }
 
-/// Values of any type, remembered by the block and the row they are in.
+/// Values of any type, stored as references to a block and a row.
 pub(super) struct Collected {
     element: SqlType,
     blocks: Vec<ArrayRef>,
@@ -94,12 +94,12 @@ impl Collected {
         self.counts[group]
     }
 
-    /// Adds the rows of `block` at `places`, `(row, group)` each.
+    /// Adds the rows of `block` at `places`, which are `(row, group)` pairs.
     pub(super) fn add(&mut self, block: &ArrayRef, places: &[(usize, usize)]) -> Result<()> {
         if places.is_empty() {
             return Ok(());
         }
-        // A block of which little is wanted is copied, so that the rest can go.
+        // A block with few needed rows is copied, to free the rest.
         let copied = places.len() * 2 < block.len();
         let block = if copied {
             let rows = UInt32Array::from_iter_values(places.iter().map(|&(row, _)| row as u32));
@@ -118,7 +118,7 @@ impl Collected {
         Ok(())
     }
 
-    /// The lists of the groups emitted.
+    /// The lists of the emitted groups.
     pub(super) fn take(&mut self, emit: EmitTo) -> Result<ArrayRef> {
         let counts = emit.take_needed(&mut self.counts);
         let emitted = counts.len() as u32;
@@ -138,7 +138,7 @@ impl Collected {
         lists(&self.element, counts.into_iter().map(|count| count as usize), elements)
     }
 
-    /// What lists of as many values take, and their places on the way.
+    /// The bytes of lists with that many values, including intermediate positions.
     fn gathered_bytes(&self, values: usize) -> u64 {
         let Some(block) = self.blocks.iter().find(|block| !block.is_empty()) else { return 0 };
         let block_bytes = taken_bytes(block.as_ref(), 0..block.len()) as f64;
@@ -146,7 +146,7 @@ impl Collected {
         (values as f64 * value) as u64
     }
 
-    /// The values of `entries` group by group, within a group in the order they came.
+    /// The values of `entries` by group, in order of arrival within a group.
     fn gather(&self, entries: &[Entry], counts: &[u64]) -> Result<ArrayRef> {
         if entries.is_empty() {
             return Ok(new_empty_array(&self.element.carrier()));

@@ -1,4 +1,4 @@
-//! `groupUniqArray(max_size)(x)`: the different values of a group, in the order they first came.
+//! `groupUniqArray(max_size)(x)`: the distinct values of a group in the order of their first occurrence.
 
 use arrow::array::{Array, ArrayRef};
 use basalt_base::{Result, SqlType};

@@ -1,4 +1,4 @@
-//! Many groups: [`States`] behind DataFusion's `GroupsAccumulator`.
+//! Many groups: [`States`] as DataFusion's `GroupsAccumulator`.
 
 use arrow::array::{Array, ArrayRef, BooleanArray};
 use arrow::buffer::BooleanBuffer;
@@ -20,12 +20,12 @@ impl Groups {
     }
 }
 
-/// An error of ours inside DataFusion's; the engine unpacks it again.
+/// Wraps our error in DataFusion's; the engine unwraps it.
 pub(super) fn external(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
-/// The rows for which a filter is true; NULL is not.
+/// The rows where a filter is true, and not NULL.
 fn truth(filter: Option<&BooleanArray>) -> Option<BooleanBuffer> {
     filter.map(|filter| match filter.nulls() {
         None => filter.values().clone(),
@@ -66,7 +66,7 @@ impl GroupsAccumulator for Groups {
         self.states.state(emit_to).map_err(external)
     }
 
-    /// Every row as a group of its own.
+    /// Each row as its own group.
     fn convert_to_state(
         &self,
         values: &[ArrayRef],

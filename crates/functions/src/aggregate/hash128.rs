@@ -1,7 +1,7 @@
-//! 128 bits that stand for a value of any type: how sets of strings and of nested values are kept.
+//! 128-bit hashes of values of any type, for sets of strings and nested values.
 //!
-//! ClickHouse's `uniqExact` does the same: two different values share a hash about once in `2^64`
-//! values. The hash is the same on every machine, so that states can travel.
+//! As in ClickHouse's `uniqExact`, a collision is expected after about `2^64` distinct values. The hash is the same
+//! on every machine, so that states can be exchanged.
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Decimal128Type};
@@ -11,7 +11,7 @@ use cityhash_rs::cityhash_102_128;
 use super::slots::{ByteRows, Null};
 use crate::native_order::with_one_nan;
 
-/// One key a row, over all `columns`.
+/// One key per row, over all `columns`.
 pub(super) fn hash_rows(columns: &[ArrayRef]) -> Result<Vec<u128>> {
     let mut keys: Vec<u128> = Vec::new();
     for (position, column) in columns.iter().enumerate() {
@@ -41,7 +41,7 @@ fn hash_column(column: &ArrayRef) -> Result<Vec<u128>> {
     Ok((0..column.len()).map(|row| cityhash_102_128(values.value(row))).collect())
 }
 
-/// The values themselves, where 64 bits hold one. Every NaN is the same.
+/// The values themselves, if 64 bits hold one. All NaN are equal.
 pub(super) fn narrow_keys(column: &ArrayRef) -> Option<Vec<u64>> {
     let rows = column.len();
     let data = with_one_nan(column).to_data();

@@ -1,22 +1,21 @@
-//! A set of keys: one flat table, probed in a line.
+//! A set of keys: one flat table with linear probing.
 //!
 //! # Cost
 //!
-//! The high bits of a key's hash are its place, so that a table grows, and two tables merge, by walking
-//! memory in order. Blocks of keys are prefetched: a key of a large set costs a cache miss that
-//! overlaps with those of its neighbours.
+//! The high bits of a key's hash are its position, so that growing and merging tables walks memory in order. Blocks
+//! of keys are prefetched: a key of a large set costs a cache miss, which overlaps with those of its neighbours.
 
 use basalt_base::prefetch::prefetch_read;
 
 use super::key_sets::Key;
 
 const SLOTS_MIN: usize = 16;
-/// How many keys ahead memory is asked for.
+/// Prefetch distance in keys.
 const AHEAD: usize = 16;
 
 #[derive(Default)]
 pub(super) struct KeySet<K> {
-    /// A power of two of them, at most half in use; the empty key marks those that are free.
+    /// A power of two, at most half used; the empty key marks free slots.
     slots: Vec<K>,
     /// Whether the empty key itself is in the set.
     has_empty: bool,
@@ -33,8 +32,8 @@ impl<K: Key> KeySet<K> {
         self.used + usize::from(self.has_empty)
     }
 
-    /// Makes room for `more` keys. Needed before keys come in the order of another table: inserted into
-    /// a smaller one they would all meet in one place.
+    /// Makes room for `more` keys. Required before inserting keys in the order of another table: in a smaller table
+    /// they would all collide.
     pub(super) fn reserve(&mut self, more: usize) {
         let wanted = ((self.used + more) * 2).next_power_of_two().max(SLOTS_MIN);
         if wanted > self.slots.len() {
@@ -42,7 +41,7 @@ impl<K: Key> KeySet<K> {
         }
     }
 
-    /// Whether the key is new.
+    /// Inserts a key; whether it is new.
     #[inline]
     pub(super) fn insert(&mut self, key: K) -> bool {
         if key == K::EMPTY {
@@ -56,7 +55,7 @@ impl<K: Key> KeySet<K> {
         is_new
     }
 
-    /// Inserts a block of keys; answers how many were new.
+    /// Inserts a block of keys; returns how many are new.
     pub(super) fn insert_all(&mut self, keys: &[K]) -> usize {
         let before = self.len();
         for (index, &key) in keys.iter().enumerate() {
@@ -68,7 +67,7 @@ impl<K: Key> KeySet<K> {
         self.len() - before
     }
 
-    /// Bytes that the table takes anew if `more` keys come that are not in it; 0 if they have room.
+    /// The bytes to allocate if `more` new keys come; 0 if they fit.
     pub(super) fn growth_bytes(&self, more: usize) -> usize {
         let wanted = ((self.used + more) * 2).next_power_of_two();
         if wanted > self.slots.len() { wanted * size_of::<K>() } else { 0 }
@@ -92,13 +91,13 @@ impl<K: Key> KeySet<K> {
     }
 }
 
-/// Where the search for a key begins.
+/// The first slot to probe for a key.
 #[inline(always)]
 fn start<K: Key>(slots: &[K], key: K) -> usize {
     (key.hash(0) >> (u64::BITS - slots.len().trailing_zeros())) as usize
 }
 
-/// Puts a key that is not the empty one into a table with a free slot; whether it is new.
+/// Puts a key other than the empty key into a table with a free slot; whether it is new.
 #[inline(always)]
 fn place<K: Key>(slots: &mut [K], key: K) -> bool {
     let mask = slots.len() - 1;

@@ -1,8 +1,7 @@
 //! A set of keys for each group.
 //!
-//! While there is one group its keys lie in a table of their own; with the second group they move
-//! into one table of (group, key) pairs: a million groups of three keys then cost one table, not a
-//! million.
+//! With one group, its keys are in a table of their own. The second group moves them into one table of (group, key)
+//! pairs, so that a million groups of three keys cost one table, not a million.
 
 use basalt_base::Result;
 use basalt_base::query::check_allocation;
@@ -11,9 +10,9 @@ use hashbrown::HashTable;
 use super::EmitTo;
 use super::key_set::KeySet;
 
-/// A key that hashes and travels.
+/// A key that can be hashed and stored in states.
 pub(super) trait Key: Copy + Eq + Send + Sync + 'static {
-    /// A key that marks free slots; it may be in a set all the same.
+    /// Marks free slots. It may be a member of a set, too.
     const EMPTY: Self;
 
     fn hash(self, group: u32) -> u64;
@@ -21,7 +20,7 @@ pub(super) trait Key: Copy + Eq + Send + Sync + 'static {
 
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Mixes all bits into all bits: the high half and the low half of a product.
+/// Mixes all bits: the high half and the low half of a product.
 #[inline(always)]
 fn fold(value: u64) -> u64 {
     let product = u128::from(value ^ MULTIPLIER) * u128::from(MULTIPLIER);
@@ -47,10 +46,10 @@ impl Key for u128 {
 }
 
 pub(super) struct KeySets<K> {
-    /// The keys of group 0 while it is the only one.
+    /// The keys of group 0, as long as it is the only one.
     only: KeySet<K>,
     pairs: HashTable<(u32, K)>,
-    /// Keys of each group.
+    /// The number of keys of each group.
     counts: Vec<u64>,
 }
 
@@ -75,7 +74,7 @@ impl<K: Key> KeySets<K> {
         self.counts[group]
     }
 
-    /// Whether the key is new to the group.
+    /// Inserts a key into a group; whether it is new there.
     #[inline]
     pub(super) fn insert(&mut self, group: usize, key: K) -> bool {
         let is_new = if self.counts.len() == 1 {
@@ -87,7 +86,7 @@ impl<K: Key> KeySets<K> {
         is_new
     }
 
-    /// An error if the query may not hold `more` keys that are not in the sets: a table that grows is there twice.
+    /// An error if the query may not hold `more` new keys. A growing table is in memory twice.
     pub(super) fn check_growth(&self, more: usize) -> Result<()> {
         let bytes = if self.counts.len() <= 1 {
             self.only.growth_bytes(more)
@@ -99,7 +98,7 @@ impl<K: Key> KeySets<K> {
         if bytes > 0 { check_allocation(bytes as u64) } else { Ok(()) }
     }
 
-    /// Makes room for keys that come from another set.
+    /// Makes room for keys of another set.
     pub(super) fn reserve(&mut self, more: usize) {
         if self.counts.len() == 1 {
             self.only.reserve(more);
@@ -114,7 +113,7 @@ impl<K: Key> KeySets<K> {
         self.counts[0] += self.only.insert_all(keys) as u64;
     }
 
-    /// The keys of the groups emitted: how many each has, and all of them, group by group.
+    /// The keys of the emitted groups: the number of each, and all keys, by group.
     pub(super) fn take(&mut self, emit: EmitTo) -> (Vec<u64>, Vec<K>) {
         let was_one = self.counts.len() == 1;
         let counts = emit.take_needed(&mut self.counts);
@@ -148,7 +147,7 @@ impl<K: Key> KeySets<K> {
         (counts, keys)
     }
 
-    /// As [`KeySets::take`], without the keys.
+    /// Like [`KeySets::take`], without the keys.
     pub(super) fn take_counts(&mut self, emit: EmitTo) -> Vec<u64> {
         if let EmitTo::First(_) = emit {
             return self.take(emit).0;

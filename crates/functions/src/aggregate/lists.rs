@@ -1,4 +1,4 @@
-//! Columns of lists: how sets, samples and arrays travel between threads.
+//! Columns of lists, in which sets, samples and arrays are exchanged between threads.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::GroupedRows;
 
-/// A column of lists out of the length of each and all elements one after the other.
+/// A list column from the length of each list and the concatenated elements.
 pub(super) fn lists(
     element: &SqlType,
     lengths: impl IntoIterator<Item = usize>,
@@ -25,8 +25,8 @@ pub(super) fn lists(
     Ok(Arc::new(lists.map_err(Error::logical)?))
 }
 
-/// Calls `add(element, group)` with the position among [`ListArray::values`] of every element of
-/// every row that counts.
+/// Calls `add(element, group)` for every element of every row that counts, with its position in
+/// [`ListArray::values`].
 pub(super) fn for_each_element(list: &ListArray, rows: &GroupedRows<'_>, mut add: impl FnMut(usize, usize)) {
     let offsets = list.value_offsets();
     rows.for_each(|row, group| {

@@ -1,9 +1,8 @@
 //! Aggregate functions: a value for each group.
 //!
-//! [`AggregateFunction::bind`] is called once a call site and answers with the result type, the
-//! types of the partial state, and a factory of [`States`], the state of many groups at once. The
-//! adaptors around it deal with NULL arguments (skipped), with empty groups, and with queries that
-//! have one group only.
+//! [`AggregateFunction::bind`] is called once per call site and returns the result type, the types of the partial
+//! state, and a factory of [`States`], the states of many groups. The adaptors skip NULL arguments and handle empty
+//! groups and queries with one group.
 
 mod any;
 mod arg_extreme;

@@ -27,11 +27,11 @@ pub(super) struct Spread {
     name: &'static str,
     aliases: &'static [&'static str],
     of: Population,
-    /// The root of the variance: the standard deviation.
+    /// Whether to take the root of the variance: the standard deviation.
     root: bool,
 }
 
-/// What the values are: all there are, or a sample of them.
+/// Whether the values are the whole population or a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Population {
     Whole,
@@ -65,14 +65,14 @@ impl AggregateFunction for Spread {
     }
 }
 
-/// Powers of the values, summed: 0th, 1st, 2nd.
+/// Sums of the 0th, 1st and 2nd powers of the values.
 type Moments = [f64; 3];
 
 struct SpreadStates {
     groups: Vec<Moments>,
     of: Population,
     root: bool,
-    /// The result is Float32.
+    /// Whether the result is Float32.
     narrow: bool,
 }
 
@@ -85,7 +85,7 @@ impl SpreadStates {
         if divisor <= 0.0 {
             return f64::NAN;
         }
-        // Rounding can bring it below zero, where no variance is.
+        // Rounding can make it negative.
         let variance = ((squares - sum * sum / count) / divisor).max(0.0);
         if self.root { variance.sqrt() } else { variance }
     }

@@ -1,4 +1,4 @@
-//! The aggregate of arguments that are NULL in every row: NULL.
+//! The aggregate of arguments that are always NULL: NULL.
 
 use arrow::array::{ArrayRef, new_null_array};
 use arrow::datatypes::DataType;
@@ -6,7 +6,7 @@ use basalt_base::{Result, SqlType};
 
 use super::{BoundStates, EmitTo, GroupedRows, States};
 
-/// Counts groups, which is all there is to know.
+/// Only counts groups.
 struct NothingStates {
     groups: usize,
 }

@@ -1,8 +1,8 @@
-//! NULL arguments skipped: any aggregation over `Nullable` columns.
+//! Skips NULL arguments: any aggregation over `Nullable` columns.
 //!
-//! Rows in which an argument is NULL are left out before the inner aggregation sees them. Under
-//! [`NullRule::SkipOrNull`](super::NullRule) a group that saw no other row has the result NULL; the
-//! state is then the inner one plus one Boolean array: whether the group saw a row.
+//! Rows with a NULL argument are removed before the inner aggregation sees them. Under
+//! [`NullRule::SkipOrNull`](super::NullRule) a group without any other row is NULL. The state is then the state of
+//! the inner aggregation and a Boolean array: whether the group has a row.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use super::{EmitTo, GroupedRows, States};
 /// The inner aggregation, and which groups have a value.
 pub(super) struct NullableStates {
     inner: Box<dyn States>,
-    /// `None`: nobody asks.
+    /// `None` if an empty group is not NULL.
     seen: Option<Vec<bool>>,
 }
 
 impl NullableStates {
-    /// `null_if_empty`: a group without a row that counts is NULL.
+    /// With `null_if_empty`, a group without a row that counts is NULL.
     pub(super) fn new(inner: Box<dyn States>, null_if_empty: bool) -> NullableStates {
         NullableStates { inner, seen: null_if_empty.then(Vec::new) }
     }
@@ -39,7 +39,7 @@ impl NullableStates {
     }
 }
 
-/// The rows that count: no argument is NULL and they counted before.
+/// The rows without NULL arguments among those that counted before.
 fn rows_that_count(args: &[ArrayRef], rows: &GroupedRows<'_>) -> Option<BooleanBuffer> {
     let mut keeps: Option<BooleanBuffer> = rows.keeps().cloned();
     for nulls in args.iter().filter_map(|arg| arg.logical_nulls()) {

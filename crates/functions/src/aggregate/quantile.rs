@@ -1,5 +1,5 @@
-//! `quantile(level)(x)`, `quantiles(level, ...)(x)`, `median`: over a sample of at most 8192 values a
-//! group, interpolated.
+//! `quantile(level)(x)`, `quantiles(level, ...)(x)`, `median`: interpolated, over a sample of at most 8192 values per
+//! group.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ impl AggregateFunction for Quantile {
     }
 }
 
-/// The levels of a call: 0.5 without parameters.
+/// The levels of a call; 0.5 without parameters.
 pub(super) fn parse_levels(name: &str, levels: Levels, parameters: &[Parameter]) -> Result<Arc<[f64]>> {
     if parameters.is_empty() {
         return Ok(Arc::new([0.5]));
@@ -96,7 +96,7 @@ pub(super) fn parse_levels(name: &str, levels: Levels, parameters: &[Parameter])
         .collect()
 }
 
-/// A parameter that is a number.
+/// The value of a numeric parameter.
 pub(super) fn parameter_number(name: &str, parameter: &Parameter) -> Result<f64> {
     let number = parameter.ty.stripped().is_number() && !parameter.value.is_null(0);
     let value = number.then(|| cast(&parameter.value, &DataType::Float64).ok()).flatten();
@@ -111,7 +111,7 @@ pub(super) fn parameter_number(name: &str, parameter: &Parameter) -> Result<f64>
 
 struct QuantileStates {
     groups: Vec<Reservoir>,
-    /// Samples in all groups.
+    /// The number of samples in all groups.
     held: usize,
     value: SqlType,
     levels: Arc<[f64]>,
@@ -119,7 +119,7 @@ struct QuantileStates {
 }
 
 impl QuantileStates {
-    /// As samples are kept in floats, a decimal counts its smallest units.
+    /// Samples are floats, so a decimal is converted to its unscaled number.
     fn as_floats(&self, values: &ArrayRef) -> Result<ArrayRef> {
         if let DataType::Decimal128(..) = values.data_type() {
             let units = values.as_primitive::<Decimal128Type>().unary::<_, Float64Type>(|unit| unit as f64);

@@ -1,4 +1,4 @@
-//! `quantileExact(level)(x)` and its family: all values are kept, and the result is one of them.
+//! `quantileExact(level)(x)` and variants: keep all values, and return one of them.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl AggregateFunction for QuantileExact {
         if !(arg.is_number() || arg.is_date_or_time()) {
             return Err(illegal_type(self.name, arg));
         }
-        // A Bool is a number here.
+        // A Bool counts as a number.
         let value = if *arg == SqlType::Bool { SqlType::UInt8 } else { arg.clone() };
         let kind = Arc::new(Kind {
             levels: parse_levels(self.name, self.levels, parameters)?,
@@ -96,11 +96,11 @@ impl<T: ArrowPrimitiveType> ExactStates<T> {
     }
 }
 
-/// A number, and what the quantile of nothing is.
+/// A number type, and the quantile of no values.
 trait Value: ArrowNativeTypeOp {
     const OF_NOTHING: Self;
 
-    /// NaN is no value, and the only one that has no order.
+    /// NaN is ignored; it is the only value without an order.
     fn is_nan(self) -> bool {
         self.partial_cmp(&self).is_none()
     }
@@ -119,7 +119,7 @@ values! {
     i128 => 0, i256 => i256::ZERO, f32 => f32::NAN, f64 => f64::NAN,
 }
 
-/// The value with `level * count` smaller ones before it, in ClickHouse's rounding.
+/// The value with `level * count` smaller values, rounded as in ClickHouse.
 fn pick<N: Value>(values: &mut [N], level: f64) -> N {
     let Some(last) = values.len().checked_sub(1) else { return N::OF_NOTHING };
     let index = if level < 1.0 { (level * values.len() as f64) as usize } else { last };
@@ -188,7 +188,7 @@ where
     }
 
     fn bytes(&self) -> usize {
-        // Vectors grow by doubling: half of what they hold again, on average.
+        // Vectors grow by doubling: on average they allocate half of their size again.
         let values = self.held * size_of::<T::Native>() * 3 / 2;
         size_of_val(self) + self.groups.capacity() * size_of::<Vec<T::Native>>() + values
     }

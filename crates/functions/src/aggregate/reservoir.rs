@@ -1,11 +1,11 @@
-//! A sample of bounded size: every value seen is in it with the same chance.
+//! A sample of bounded size, in which every value is equally likely.
 
-/// The most values a sample holds: as in ClickHouse, quantiles of fewer values are exact.
+/// The maximum size of a sample. As in ClickHouse, quantiles of fewer values are exact.
 pub(super) const CAPACITY: usize = 8_192;
 const SEED: u64 = 123_456;
 const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
 
-/// The sample, and how many values it stands for.
+/// The sample, and the number of values it represents.
 #[derive(Clone, Debug)]
 pub(super) struct Reservoir {
     samples: Vec<f64>,
@@ -26,7 +26,7 @@ impl Reservoir {
         self.total
     }
 
-    /// NaN is no value.
+    /// NaN is ignored.
     #[inline]
     pub(super) fn insert(&mut self, value: f64) {
         if value.is_nan() {
@@ -43,7 +43,7 @@ impl Reservoir {
         }
     }
 
-    /// Adds a sample that stands for `total` values.
+    /// Adds a sample that represents `total` values.
     pub(super) fn merge(&mut self, samples: &[f64], total: u64) {
         if total <= samples.len() as u64 {
             samples.iter().for_each(|&sample| self.insert(sample));
@@ -55,12 +55,12 @@ impl Reservoir {
         self.samples = samples.to_vec();
         self.total = total;
         if whole {
-            // The smaller side is complete: its values are inserted one by one.
+            // The smaller side holds all of its values: insert them one by one.
             mine.into_iter().for_each(|sample| self.insert(sample));
             return;
         }
         self.total += mine_total;
-        // Each place keeps a value of either side in proportion to what the sides stand for.
+        // Each position keeps a value of either side, in proportion to the totals of the sides.
         let kept = self.samples.len();
         for (place, sample) in mine.into_iter().enumerate() {
             if self.draw(self.total) < mine_total && place < kept {
@@ -69,14 +69,14 @@ impl Reservoir {
         }
     }
 
-    /// The samples in order.
+    /// The sorted samples.
     pub(super) fn into_sorted(mut self) -> Vec<f64> {
         self.samples.sort_unstable_by(f64::total_cmp);
         self.samples
     }
 
-    /// A number below `limit`, from a multiplicative congruential generator with permuted output
-    /// (`pcg32_fast`, as in ClickHouse).
+    /// A number below `limit`, from a multiplicative congruential generator with permuted output (`pcg32_fast`, as in
+    /// ClickHouse).
     fn draw(&mut self, limit: u64) -> u64 {
         if let Ok(limit) = u32::try_from(limit) {
             return u64::from(self.next_random() % limit);

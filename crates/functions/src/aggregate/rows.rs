@@ -1,13 +1,13 @@
-//! Which rows of a block go to which group.
+//! The groups of the rows of a block.
 
 use arrow::buffer::BooleanBuffer;
 
-/// The rows of one block that count, and the group of each.
+/// The rows of a block that count, and their groups.
 #[derive(Clone, Copy)]
 pub struct GroupedRows<'a> {
-    /// One group a row; `None`: all rows belong to group 0, the only one.
+    /// The group of each row; `None` if all rows belong to group 0, the only one.
     groups: Option<&'a [usize]>,
-    /// The rows that count; `None`: all of them.
+    /// The rows that count; `None` for all.
     keeps: Option<&'a BooleanBuffer>,
     count: usize,
 }
@@ -21,7 +21,7 @@ impl<'a> GroupedRows<'a> {
         GroupedRows { groups: None, keeps, count }
     }
 
-    /// How many rows the block has, those included that do not count.
+    /// The number of rows of the block, including rows that do not count.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -38,7 +38,7 @@ impl<'a> GroupedRows<'a> {
         self.groups.is_none()
     }
 
-    /// How many rows count.
+    /// The number of rows that count.
     pub fn kept(&self) -> usize {
         self.keeps.map_or(self.count, BooleanBuffer::count_set_bits)
     }
@@ -54,8 +54,8 @@ impl<'a> GroupedRows<'a> {
         }
     }
 
-    /// Calls `add(group, value)` for every row that counts: [`GroupedRows::for_each`] without a bounds check
-    /// a value.
+    /// Calls `add(group, value)` for every row that counts, like [`GroupedRows::for_each`] without a bounds check per
+    /// value.
     #[inline]
     pub fn for_each_value<T: Copy>(&self, values: &[T], mut add: impl FnMut(usize, T)) {
         match (self.groups, self.keeps) {
@@ -66,7 +66,7 @@ impl<'a> GroupedRows<'a> {
         }
     }
 
-    /// Calls `add` for every run of values that count; only for rows of the only group.
+    /// Calls `add` for every run of values that count. Only for a single group.
     #[inline]
     pub fn for_each_run<T>(&self, values: &[T], mut add: impl FnMut(&[T])) {
         debug_assert!(self.groups.is_none(), "runs exist within one group only");

@@ -1,4 +1,4 @@
-//! One group only: [`States`] behind DataFusion's `Accumulator`.
+//! A single group: [`States`] as DataFusion's `Accumulator`.
 
 use arrow::array::{Array, ArrayRef};
 use basalt_base::query::check_memory;
@@ -14,7 +14,7 @@ pub(super) struct SingleGroup {
 }
 
 impl SingleGroup {
-    /// The one group exists from the start, so that a query over no rows has its one result.
+    /// The group exists from the start, so that a query over no rows has one result.
     pub(super) fn new(mut states: Box<dyn States>) -> SingleGroup {
         states.grow(1);
         SingleGroup { states }

@@ -1,4 +1,4 @@
-//! One value of any type a group, copied out of the blocks it came in.
+//! One value of any type per group, copied from its block.
 
 use std::sync::Arc;
 
@@ -13,21 +13,21 @@ use basalt_base::{Error, Result, SqlType};
 
 use super::EmitTo;
 
-/// The values; a slot that nothing was put into holds the type's default.
+/// The values; an empty slot holds the type's default.
 pub(super) struct Slots {
     ty: SqlType,
     seen: Vec<bool>,
     values: Values,
 }
 
-/// How values are kept: by the width of their carrier, or as bytes.
+/// Storage of the values: by the width of their carrier, or as bytes.
 enum Values {
     W1(Vec<u8>),
     W2(Vec<u16>),
     W4(Vec<u32>),
     W8(Vec<u64>),
     W16(Vec<u128>),
-    /// Decimal256 in two halves, in the order they lie in memory.
+    /// Decimal256 as two halves, in memory order.
     W32(Vec<[u128; 2]>),
     Bytes {
         values: Vec<Box<[u8]>>,
@@ -73,12 +73,12 @@ impl Slots {
         self.seen[group]
     }
 
-    /// Whether nothing was put into the slot yet; from now on it counts as taken.
+    /// Marks the slot as taken; whether it was free.
     pub(super) fn claim(&mut self, group: usize) -> bool {
         !std::mem::replace(&mut self.seen[group], true)
     }
 
-    /// Copies rows of `array` into groups; of two rows for one group the later stays.
+    /// Copies rows of `array` into groups; the later of two rows for one group stays.
     pub(super) fn put(&mut self, array: &ArrayRef, places: &[(usize, usize)]) -> Result<()> {
         for &(_, group) in places {
             self.seen[group] = true;
@@ -115,7 +115,7 @@ impl Slots {
         Ok(())
     }
 
-    /// The values of the groups emitted and which of them were put.
+    /// The values of the emitted groups, and which of them are set.
     pub(super) fn take(&mut self, emit: EmitTo) -> Result<(ArrayRef, BooleanArray)> {
         let seen = emit.take_needed(&mut self.seen);
         let rows = seen.len();
@@ -184,14 +184,14 @@ fn fixed_array(carrier: DataType, rows: usize, buffer: Buffer) -> Result<ArrayRe
     Ok(make_array(data.map_err(Error::logical)?))
 }
 
-/// Where NULL stands inside of a value that is encoded.
+/// The position of NULL inside an encoded value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Null {
     First,
     Last,
 }
 
-/// The values of an array as byte strings whose order is the order of the values.
+/// Values as byte strings that have the order of the values.
 pub(super) enum ByteRows<'a> {
     View(&'a arrow::array::BinaryViewArray),
     Fixed(&'a FixedSizeBinaryArray),
@@ -227,7 +227,7 @@ fn converter(carrier: &DataType, null: Null) -> Result<RowConverter> {
         .map_err(|_| Error::not_implemented(format!("an aggregate over values carried by {carrier}")))
 }
 
-/// Undoes [`ByteRows`]; a value that was not seen becomes the default.
+/// The inverse of [`ByteRows`]; a missing value becomes the default.
 pub(super) fn bytes_to_array(
     ty: &SqlType,
     values: &[Box<[u8]>],
@@ -244,7 +244,7 @@ pub(super) fn bytes_to_array(
             let mut flat = Vec::with_capacity(values.len() * width as usize);
             for value in values {
                 flat.extend_from_slice(value);
-                // A slot that nothing was put into is empty.
+                // An empty slot has no bytes.
                 flat.resize(flat.len() + width as usize - value.len(), 0);
             }
             Ok(Arc::new(FixedSizeBinaryArray::new(width, flat.into(), None)))

@@ -1,4 +1,4 @@
-//! `sum`: integers to 64 bits (wrapping), floats to Float64, decimals to the most digits; 0 for nothing.
+//! `sum`: integers to 64 bits (wrapping), floats to Float64, decimals to the most digits; 0 for no rows.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use super::widen::Widen;
 use super::{AggregateFunction, BoundStates, EmitTo, GroupedRows, Parameter, States};
 use super::{illegal_type, no_parameters, only_arg};
 
-/// Partial sums side by side: enough to fill vector registers, and the number that ClickHouse has,
-/// so that floats are added in the same order.
+/// Partial sums in parallel: enough to fill vector registers, and the same number as in ClickHouse, so that floats
+/// are added in the same order.
 const LANES: usize = 16;
 
 pub(super) struct Sum;
@@ -63,7 +63,7 @@ impl AggregateFunction for SumWithOverflow {
     }
 }
 
-/// The type of a sum; `None` for what cannot be added up.
+/// The type of a sum; `None` for types without a sum.
 pub(super) fn sum_type(arg: &SqlType) -> Option<SqlType> {
     Some(match arg {
         SqlType::Bool => SqlType::UInt64,
@@ -102,7 +102,7 @@ fn bound_sums(arg: &SqlType, carrier: DataType) -> Result<super::StatesFactory> 
     })
 }
 
-/// The sum of a run of values.
+/// The sum of consecutive values.
 #[inline]
 pub(super) fn sum_run<F, T>(values: &[F]) -> T
 where
@@ -137,7 +137,7 @@ where
 
 struct Sums<F: ArrowPrimitiveType, T: ArrowPrimitiveType> {
     sums: Vec<T::Native>,
-    /// With digits and scale, which the type parameter does not know.
+    /// Includes precision and scale, which the type parameter does not have.
     carrier: DataType,
     from: PhantomData<fn() -> F>,
 }
@@ -194,7 +194,7 @@ fn add<F: Widen<T>, T: ArrowNativeTypeOp>(sums: &mut [T], values: &[F], rows: &G
     }
 }
 
-/// `sum(Bool)`: how many are true.
+/// `sum(Bool)`: the number of true values.
 struct BoolSums {
     inner: Sums<UInt64Type, UInt64Type>,
 }
@@ -232,7 +232,7 @@ impl States for BoolSums {
     }
 }
 
-/// A sum cut to the argument's width at the end: wrapping sums agree in their low bits.
+/// A sum truncated to the argument's width at the end: wrapping sums agree in their low bits.
 struct Narrowed {
     wide: Box<dyn States>,
     narrow: DataType,

@@ -1,7 +1,7 @@
-//! `topK(n)(x)`: the values that come most often, most often first.
+//! `topK(n)(x)`: the most frequent values, most frequent first.
 //!
-//! ClickHouse keeps a sketch of bounded size; here every value is counted, so the answer is the one that
-//! the sketch aims at. Of values that come equally often, the one met first comes first.
+//! ClickHouse keeps a sketch of bounded size. Here every value is counted, so the answer is the one that the sketch
+//! estimates. Equally frequent values are in the order of their first occurrence.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::lists::{as_lists, for_each_element, lists};
 use super::quantile::parameter_number;
 use super::{AggregateFunction, BoundStates, EmitTo, GroupedRows, NullRule, Parameter, States, only_arg};
 
-/// The most values that one call may ask for: ClickHouse's limit.
+/// The maximum number of values of one call, as in ClickHouse.
 const VALUES_MAX: f64 = 65_536.0;
 const VALUES_DEFAULT: usize = 10;
 
@@ -56,28 +56,28 @@ impl AggregateFunction for TopK {
     }
 }
 
-/// Where a value stands among those of its group, and how often it came.
+/// The position of a value within its group, and its count.
 type Counts = hashbrown::HashMap<u128, usize>;
 
 #[derive(Default)]
 struct Group {
     places: Counts,
-    /// In the order in which values were first met.
+    /// In the order of first occurrence.
     counts: Vec<u64>,
 }
 
 struct TopKStates {
-    /// The different values of each group, in the order in which they were first met.
+    /// The distinct values of each group, in the order of first occurrence.
     collected: Collected,
     groups: Vec<Group>,
-    /// Different values in all groups.
+    /// The number of distinct values in all groups.
     values: usize,
     element: SqlType,
     limit: usize,
 }
 
 impl TopKStates {
-    /// Adds `(row, group, how often)`.
+    /// Adds `(row, group, count)` entries.
     fn add(&mut self, block: &ArrayRef, rows: impl Iterator<Item = (usize, usize, u64)>) -> Result<()> {
         let keys = hash_rows(std::slice::from_ref(block))?;
         let mut places = Vec::new();
@@ -157,7 +157,7 @@ impl States for TopKStates {
     }
 
     fn bytes(&self) -> usize {
-        // A key, its place, a control byte and a count, in tables that are half empty on average.
+        // A key, its position, a control byte and a count, in tables that are half empty on average.
         let counted = self.values * 2 * (size_of::<(u128, usize)>() + size_of::<u64>());
         size_of_val(self) + self.collected.bytes() + self.groups.capacity() * size_of::<Group>() + counted
     }

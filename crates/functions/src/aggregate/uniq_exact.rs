@@ -1,7 +1,7 @@
-//! `uniqExact`: how many different values there are, counted exactly; `uniq` and `uniqCombined`, which
-//! ClickHouse estimates, are the same here: their answer is the number that an estimate aims at.
+//! `uniqExact`: the exact number of distinct values. `uniq` and `uniqCombined`, which are estimates in ClickHouse,
+//! are exact, too.
 //!
-//! Values of up to 64 bits are kept as they are, all others and several arguments as 128-bit hashes.
+//! One argument of up to 64 bits is stored as it is; other types and several arguments are stored as 128-bit hashes.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ impl AggregateFunction for Uniq {
     }
 }
 
-/// A key that is read from arguments and written into states.
+/// A key that is read from arguments and stored in states.
 trait StateKey: Key + Sized {
     fn of_args(args: &[ArrayRef]) -> Result<Vec<Self>>;
     fn element_type() -> SqlType;

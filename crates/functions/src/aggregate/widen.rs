@@ -1,4 +1,4 @@
-//! Exact conversions of a number to the type that its sums have.
+//! Exact conversions of a number to the type of its sums.
 
 use arrow::datatypes::i256;
 
@@ -24,7 +24,7 @@ widen! {
     f32 => f64, f64 => f64, i128 => i128, i256 => i256,
 }
 
-/// The nearest float, as statistics are computed in floats.
+/// The nearest float; statistics are computed in floats.
 pub(super) trait ToFloat: Copy {
     fn to_float(self) -> f64;
 }

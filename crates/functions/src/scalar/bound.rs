@@ -1,7 +1,7 @@
-//! The adaptor that makes a bound scalar function a DataFusion function.
+//! Adapts a bound scalar function to DataFusion.
 //!
-//! It turns DataFusion's columns into operands, and applies the dialect's default rules:
-//! a NULL argument gives NULL ([`Nulls::Propagate`]), `LowCardinality` is seen through ([`LowCardinality`]).
+//! The adaptor converts DataFusion's columns to operands and applies the dialect's default rules: a NULL argument
+//! gives NULL ([`Nulls::Propagate`]), and functions do not see `LowCardinality` ([`LowCardinality`]).
 
 use std::fmt::{self, Write as _};
 use std::hash::{Hash, Hasher};
@@ -29,7 +29,7 @@ use crate::FunctionContext;
 pub struct BoundScalar {
     name: &'static str,
     arg_types: Vec<SqlType>,
-    /// What `bind` saw of the constants: two calls that differ there are different functions.
+    /// The constants that `bind` saw: calls that differ in them are different functions.
     constants: Vec<Option<ScalarValue>>,
     return_type: SqlType,
     nulls: Nulls,
@@ -39,7 +39,7 @@ pub struct BoundScalar {
 }
 
 impl BoundScalar {
-    /// Binds `function` to `args`; answers with the DataFusion function and its SQL result type.
+    /// Binds `function` to `args`. Returns the DataFusion function and its SQL result type.
     pub fn bind(
         function: &dyn ScalarFunction,
         args: &[Argument],
@@ -80,12 +80,12 @@ impl BoundScalar {
         &self.arg_types
     }
 
-    /// Whether two calls with equal arguments have different values.
+    /// Whether calls with equal arguments can have different values.
     pub fn is_random(&self) -> bool {
         self.is_random
     }
 
-    /// The bound function behind a DataFusion function, if it is one.
+    /// The bound function inside a DataFusion function, if it is one.
     pub fn of(function: &ScalarUDF) -> Option<&BoundScalar> {
         function.inner().downcast_ref::<BoundScalar>()
     }
@@ -95,7 +95,7 @@ impl BoundScalar {
         self.kernel.prefers_large_blocks()
     }
 
-    /// What the call looks up, if it is an attribute's value by key.
+    /// The lookup that the call does, if its result is an attribute by key.
     pub fn attribute(&self) -> Option<AttributeOf<'_>> {
         self.kernel.attribute()
     }
@@ -158,7 +158,7 @@ fn bind_types(
     }
     if args.iter().any(|arg| arg.ty.stripped() == &SqlType::Nothing) {
         let never = |_: &[Operand], _: usize| Err(Error::logical("a NULL argument reached a kernel"));
-        // An element of an empty array is not even NULL.
+        // The element type of an empty array has no values, not even NULL.
         let is_nothing = args.iter().any(|arg| arg.ty == SqlType::Nothing);
         let ty = if is_nothing { SqlType::Nothing } else { SqlType::Nothing.into_nullable() };
         return Ok((ty, Box::new(never)));
@@ -192,14 +192,14 @@ fn with_nulls(array: &ArrayRef, nulls: Option<NullBuffer>) -> ArrayRef {
         None => ArrayRef::clone(array),
         Some(nulls) => match array.to_data().into_builder().nulls(Some(nulls)).build() {
             Ok(data) => make_array(data),
-            // A mask of the array's own length always fits.
+            // The mask has the length of the array, so it always fits.
             Err(_) => ArrayRef::clone(array),
         },
     }
 }
 
 impl BoundScalar {
-    /// The optimizer asks for the names of all parts of an expression: it is where a large one spends its time.
+    /// The optimizer requests the names of all parts of an expression, which dominates the cost of large ones.
     fn write_schema_name(&self, args: &[Expr], name: &mut String) -> datafusion::common::Result<()> {
         checkpoint().map_err(external)?;
         name.push_str(self.name);
@@ -239,14 +239,14 @@ impl ScalarUDFImpl for BoundScalar {
         Ok(Arc::new(Field::new(self.name, self.return_type.carrier(), self.return_type.accepts_null())))
     }
 
-    /// As DataFusion makes it, but in one pass: by itself it copies the name of every call within a call once more.
+    /// The same name as DataFusion's, in one pass: its own code copies the name of every nested call again.
     fn schema_name(&self, args: &[Expr]) -> datafusion::common::Result<String> {
         let mut name = String::new();
         self.write_schema_name(args, &mut name)?;
         Ok(name)
     }
 
-    /// Of the type of the results: a comparison with bounds of another type is an error, and then no order of such an
+    /// Bounds must have the type of the results. Otherwise comparing with them is an error, and no order of the
     /// expression is known.
     fn evaluate_bounds(&self, _inputs: &[&Interval]) -> datafusion::common::Result<Interval> {
         Interval::make_unbounded(&self.return_type.carrier())

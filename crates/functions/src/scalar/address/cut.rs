@@ -1,8 +1,8 @@
-//! `cutIPv6` and `IPv4ToIPv6`: addresses with their last bytes hidden, and IPv4 addresses as IPv6 ones.
+//! `cutIPv6` and `IPv4ToIPv6`: addresses with their last bytes cleared, and IPv4 addresses as IPv6.
 //!
 //! Syntax: `cutIPv6(address, bytes, bytes_of_ipv4)` is text in which the last `bytes` are zero, or the last
-//! `bytes_of_ipv4` of an address that stands for an IPv4 one. `IPv4ToIPv6(number)` is a FixedString(16),
-//! and an IPv6 address if its argument is an IPv4 one.
+//! `bytes_of_ipv4` of an IPv4-mapped address. `IPv4ToIPv6(number)` is a FixedString(16), or an IPv6 address if its
+//! argument is an IPv4 address.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Functions of network addresses: their text, the ranges of prefixes, and IPv4 among IPv6.
+//! Functions of network addresses: text, ranges of prefixes, IPv4 as IPv6.
 
 mod cut;
 mod operands;

@@ -8,7 +8,7 @@ use basalt_formats::text::{IPV6_BYTES, ipv4_to_ipv6};
 use crate::scalar::Operand;
 use crate::scalar::definition::Call;
 
-/// Argument `index` must be an IPv4 address, or a number that is one.
+/// Argument `index` must be an IPv4 address or its number.
 pub(super) fn expect_ipv4(call: &Call<'_>, index: usize) -> Result<()> {
     match call.ty(index) {
         SqlType::Ipv4 | SqlType::UInt8 | SqlType::UInt16 | SqlType::UInt32 => Ok(()),
@@ -16,7 +16,7 @@ pub(super) fn expect_ipv4(call: &Call<'_>, index: usize) -> Result<()> {
     }
 }
 
-/// Argument `index` must be an IPv6 address, or the bytes of one.
+/// Argument `index` must be an IPv6 address or its bytes.
 pub(super) fn expect_ipv6(call: &Call<'_>, index: usize) -> Result<()> {
     match call.ty(index) {
         SqlType::Ipv6 | SqlType::FixedString(IPV6_BYTES) => Ok(()),
@@ -46,12 +46,12 @@ pub(super) fn ipv6_array(addresses: impl Iterator<Item = u128>) -> Result<FixedS
     FixedSizeBinaryArray::try_new(IPV6_BYTES as i32, bytes.into(), None).map_err(Error::of_arrow)
 }
 
-/// The address of `::ffff:0:0/96` that stands for an IPv4 one.
+/// The IPv4-mapped address in `::ffff:0:0/96`.
 pub(super) fn mapped(address: u32) -> u128 {
     u128::from_be_bytes(ipv4_to_ipv6(address))
 }
 
-/// Whether row `row` of the operand may be looked at.
+/// Whether row `row` has a value.
 pub(super) fn is_valid(array: &ArrayRef, row: usize) -> bool {
     !array.is_null(row)
 }

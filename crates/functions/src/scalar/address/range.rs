@@ -1,8 +1,8 @@
 //! `IPv4CIDRToRange`, `IPv6CIDRToRange` and `isIPAddressInRange`: the addresses that share a prefix.
 //!
-//! Syntax: `IPv6CIDRToRange(address, bits)` is the tuple of the first and the last of them; more bits than
-//! an address has count as all of them. `isIPAddressInRange(address, '10.0.0.0/8')` takes text or addresses
-//! of either kind; those of different kinds are never in each other's ranges.
+//! Syntax: `IPv6CIDRToRange(address, bits)` is the tuple of the first and the last address; more bits than an address
+//! has count as all bits. `isIPAddressInRange(address, '10.0.0.0/8')` takes text or addresses of both versions; an
+//! address is never in a range of the other version.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ fn bind_range(call: &Call<'_>, ty: SqlType, bounds: Bounds) -> Result<Bound> {
     }))
 }
 
-/// A NULL is no address, and so in no range.
+/// NULL is in no range.
 pub(super) static IS_IP_ADDRESS_IN_RANGE: Definition =
     Definition::new("isIPAddressInRange", Arity::Exactly(2), |call| {
         let ty = call.ty(0).stripped().clone();
@@ -118,7 +118,7 @@ fn parse_address(text: &[u8]) -> Result<IpAddr> {
     }
 }
 
-/// The addresses whose first bits are those of another.
+/// The addresses that share their first bits.
 #[derive(Clone, Copy)]
 struct Prefix {
     address: IpAddr,

@@ -1,7 +1,7 @@
 //! `IPv4NumToString`, `IPv6StringToNum`, `isIPv4String` and the like: addresses as text and back.
 //!
-//! Syntax: `IPv4StringToNum(s)` is a UInt32, `IPv6StringToNum(s)` a FixedString(16). Text that is no address
-//! is an error; NULL in the `OrNull` forms, and the address of zeroes in the `OrDefault` forms.
+//! Syntax: `IPv4StringToNum(s)` is a UInt32, `IPv6StringToNum(s)` a FixedString(16). Invalid text is an error, NULL
+//! in the `OrNull` forms, and the zero address in the `OrDefault` forms.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub(super) static IPV6_NUM_TO_STRING: Definition =
     })
     .aliases(&["INET6_NTOA"]);
 
-/// What becomes of text that is no address.
+/// The result for invalid text.
 #[derive(Clone, Copy, PartialEq)]
 enum Unread {
     Fails,
@@ -76,7 +76,7 @@ pub(super) static IS_IPV4_STRING: Definition = Definition::new("isIPv4String", A
     bind_is(call, |text| parse_strict_ipv4(text).is_ok())
 });
 
-/// An IPv4 address alone is none, though it is read as one.
+/// A plain IPv4 address does not count, although it can be parsed.
 pub(super) static IS_IPV6_STRING: Definition = Definition::new("isIPv6String", Arity::Exactly(1), |call| {
     bind_is(call, |text| text.contains(&b':') && parse_ipv6(text).is_ok())
 });
@@ -125,7 +125,7 @@ fn bind_ipv6(call: &Call<'_>, unread: Unread) -> Result<Bound> {
     }))
 }
 
-/// An IPv4 address alone has no zeroes in front of its numbers.
+/// A plain IPv4 address may have no leading zeroes.
 fn parse_strict_ipv6(text: &[u8]) -> Result<[u8; IPV6_BYTES]> {
     if !text.contains(&b':') {
         parse_strict_ipv4(text).map_err(|error| Error::new(ErrorCode::CannotParseIpv6, error.message()))?;
@@ -142,7 +142,7 @@ fn type_of(ty: SqlType, unread: Unread) -> SqlType {
     if unread == Unread::Null { ty.into_nullable() } else { ty }
 }
 
-/// Gives the address of each row to `push`: `None` for NULL, `Some(None)` for the default.
+/// Passes the address of each row to `push`: `None` for NULL, `Some(None)` for the default.
 fn for_each_address<A>(
     operand: &Operand,
     unread: Unread,
@@ -167,7 +167,7 @@ fn for_each_address<A>(
     Ok(())
 }
 
-/// The zero bytes at the end of a FixedString are padding, and no address has any.
+/// Trailing zero bytes of a FixedString are padding; addresses have none.
 fn without_padding(text: &[u8]) -> &[u8] {
     &text[..text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)]
 }

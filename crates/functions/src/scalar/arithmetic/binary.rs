@@ -1,8 +1,8 @@
 //! `plus`, `minus`, `multiply`, `divide`: the operators `+`, `-`, `*` and `/`.
 //!
-//! Syntax: `plus(a, b)`. Numbers of any two types; both become the result type first, which is wide
-//! enough for one operation, and integers wrap beyond 64 bits. A date or a time takes a number of
-//! its own units. NULL if an argument is NULL. `/` of numbers is a Float64: `1 / 0` is `inf`.
+//! Syntax: `plus(a, b)`. Numbers of any two types; both are first converted to the result type, which is wide enough
+//! for one operation. Integers wrap beyond 64 bits. A date or time plus a number moves by its own units. NULL if an
+//! argument is NULL. `/` of numbers is a Float64: `1 / 0` is `inf`.
 
 use arrow::array::{ArrowNativeTypeOp, ArrowPrimitiveType};
 use basalt_base::types::{Arithmetic, arithmetic_type};
@@ -57,7 +57,7 @@ where
         Arithmetic::Multiply => {
             Box::new(|args: &[Operand], rows| zip::<T, T>(args, rows, |a, b| a.mul_wrapping(b)))
         }
-        // The result is a float, and floats divide by zero.
+        // The result is a float; floats can be divided by zero.
         _ => Box::new(|args: &[Operand], rows| zip::<T, T>(args, rows, |a, b| a.div_wrapping(b))),
     }
 }

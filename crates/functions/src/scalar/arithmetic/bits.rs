@@ -94,7 +94,7 @@ fn bind_shift(call: &Call<'_>, f: fn(i128, u32) -> i128) -> Result<Bound> {
     }, Err(call.illegal(0))), Err(call.illegal_types()))
 }
 
-/// The low 64 bits of a shifted value; a shift by all bits of its type or more leaves nothing.
+/// The low 64 bits of a shifted value; 0 if shifted by the width of its type or more.
 fn shift(value: i128, by: i64, bits: u32, is_null: bool, f: fn(i128, u32) -> i128) -> Result<i64> {
     match u32::try_from(by) {
         _ if is_null => Ok(0),

@@ -1,8 +1,7 @@
 //! Sums and differences of dates and times.
 //!
-//! A `Date` counts days, a `DateTime` and a `DateTime64` count seconds: `date + 1` is tomorrow.
-//! The difference of two dates is their days, of two times their seconds. An INTERVAL is left to
-//! the functions that know the calendar, `addMonths` and its siblings.
+//! A `Date` counts days, a `DateTime` and a `DateTime64` count seconds: `date + 1` is the next day. The difference of
+//! two dates is in days, of two times in seconds. For an INTERVAL, functions such as `addMonths` are called.
 
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ use crate::scalar::definition::Call;
 use crate::scalar::operand::{nulls_of, rows_needed};
 use crate::scalar::{Argument, Bound, Operand, ScalarFunction};
 
-/// The operation if one side is a date, a time or an interval; `None` if it is one of numbers.
+/// The operation if one side is a date, a time or an interval; `None` for numbers.
 pub(super) fn bind(call: &Call<'_>, op: Arithmetic) -> Result<Option<Bound>> {
     let (left, right) = (call.ty(0), call.ty(1));
     if let (SqlType::Interval(unit), true) = (right, left.is_date_or_time()) {
@@ -39,7 +38,7 @@ pub(super) fn bind(call: &Call<'_>, op: Arithmetic) -> Result<Option<Bound>> {
     }
 }
 
-/// `time +- INTERVAL`: the function that adds that unit, for example `addMonths`.
+/// `time +- INTERVAL`: calls the function for the unit, for example `addMonths`.
 fn bind_interval(call: &Call<'_>, op: Arithmetic, unit: IntervalUnit, time_at: usize) -> Result<Bound> {
     let verb = match op {
         Arithmetic::Plus => "add",
@@ -101,8 +100,8 @@ fn bind_ticks(left_scale: u8, right_scale: u8) -> Bound {
     })
 }
 
-/// `time +- number` where the number counts the time's own units; wraps as the carrier does, where that is of days or
-/// seconds. Ticks do not wrap, nor does a number beyond 63 bits.
+/// `time +- number`, in the units of the time. Days and seconds wrap as their carrier does; ticks do not wrap, nor
+/// does a number beyond 63 bits.
 fn bind_step(time: &SqlType, time_at: usize, subtract: bool) -> Bound {
     let factor = 10_i64.pow(u32::from(ticks(time)));
     let has_ticks = matches!(time, SqlType::DateTime64 { .. });
@@ -133,7 +132,7 @@ fn bind_step(time: &SqlType, time_at: usize, subtract: bool) -> Bound {
     })
 }
 
-/// The value of each row, which is DECIMAL_OVERFLOW where there is none, but for rows with a NULL.
+/// The value of each row, or DECIMAL_OVERFLOW if there is none. Rows with a NULL are skipped.
 fn unless_null<T: Default>(
     args: &[Operand],
     rows: usize,
@@ -150,7 +149,7 @@ fn unless_null<T: Default>(
         .collect()
 }
 
-/// Numbers cut down to the carrier of a date or a time.
+/// Numbers truncated to the carrier of a date or a time.
 fn narrow(carrier: &DataType, values: Vec<i64>) -> Result<ArrayRef> {
     let wide: ArrayRef = Arc::new(PrimitiveArray::<Int64Type>::new(values.into(), None));
     Ok(match carrier {

@@ -1,4 +1,4 @@
-//! Quotients and remainders of a column by one divisor: multiplications in place of divisions.
+//! Quotients and remainders of a column by one divisor, with multiplications instead of divisions.
 
 use arrow::array::ArrowNativeTypeOp;
 use basalt_base::processor;
@@ -8,7 +8,7 @@ use super::reciprocal::Reciprocal;
 use crate::scalar::number::Number;
 
 impl Operation {
-    /// Every number of `left` by a divisor that is neither 0 nor -1.
+    /// Divides every number of `left` by a divisor other than 0 and -1.
     pub(super) fn by_constant<N: Number + ArrowNativeTypeOp, O: Number>(
         self,
         left: &[N],
@@ -39,7 +39,7 @@ impl Operation {
         )
     }
 
-    /// Quotients and remainders of magnitudes, with the signs that the operation gives them.
+    /// Divides magnitudes and applies the signs of the operation.
     #[inline(always)]
     fn by_reciprocal<N: Number + ArrowNativeTypeOp, O: Number>(
         self,

@@ -1,10 +1,10 @@
-//! Arithmetic of decimals: scales are brought together, and what does not fit is DECIMAL_OVERFLOW.
+//! Arithmetic of decimals: scales are aligned, and overflow is DECIMAL_OVERFLOW.
 //!
-//! A decimal is kept in the width that ClickHouse would give it (32, 64, 128 or 256 bits), and the
-//! overflow is that of the width, not of the digits. With a float the other side becomes a float.
+//! A decimal has the width that ClickHouse would give it (32, 64, 128 or 256 bits), and overflow is checked against
+//! the width, not the digits. With a float, both sides are floats.
 //!
-//! As in ClickHouse, products in 128 and 256 bits wrap, also those that bring the scales of a sum together; and with
-//! `decimal_check_overflow = 0` everything does.
+//! As in ClickHouse, products of 128 and 256 bits wrap, including those that align the scales of a sum. With
+//! `decimal_check_overflow = 0` everything wraps.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use crate::scalar::number::{Number, with_integer, wrap_to};
 use crate::scalar::operand::{nulls_of, rows_needed};
 use crate::scalar::{Bound, Operand};
 
-/// The digits of the widest decimal in a machine word.
+/// The digits of the widest decimal in 64 bits.
 const WORD_DIGITS: u8 = 18;
 
-/// Whether an operation on these types is this module's.
+/// Whether this module handles an operation on these types.
 pub(super) fn applies(left: &SqlType, right: &SqlType) -> bool {
     matches!(left, SqlType::Decimal { .. }) || matches!(right, SqlType::Decimal { .. })
 }
@@ -53,16 +53,16 @@ fn bind_floats(op: Arithmetic) -> Bound {
     })
 }
 
-/// How the scales of one operation go together.
+/// How the scales of one operation are aligned.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     op: Arithmetic,
-    /// 9, 18, 38 or 76: the digits that name the width.
+    /// 9, 18, 38 or 76: the maximum digits of the width.
     precision: u8,
     scale: u8,
     left_scale: u8,
     right_scale: u8,
-    /// Whether what does not fit is an error.
+    /// Whether overflow is an error.
     checks: bool,
 }
 
@@ -94,7 +94,7 @@ impl Plan {
         Ok(Plan { op, precision, scale, left_scale, right_scale, checks: true })
     }
 
-    /// The powers of ten by which the two sides are multiplied before the operation.
+    /// The powers of ten that scale the two sides before the operation.
     fn shifts(&self) -> (u8, u8) {
         let common = self.left_scale.max(self.right_scale);
         match self.op {
@@ -105,7 +105,7 @@ impl Plan {
     }
 }
 
-/// The digits of the width that holds `precision` digits.
+/// The maximum digits of the narrowest width for `precision` digits.
 pub(in crate::scalar) fn width_digits(precision: u8) -> u8 {
     match precision {
         0..=9 => 9,
@@ -115,14 +115,14 @@ pub(in crate::scalar) fn width_digits(precision: u8) -> u8 {
     }
 }
 
-/// The whole numbers inside decimals.
+/// The unscaled numbers of decimals.
 pub(in crate::scalar) trait Unscaled: ArrowNativeTypeOp + Send + Sync {
     fn from_i128(value: i128) -> Self;
-    /// Whether the number fits the width of that many digits.
+    /// Whether the number fits the width with that many digits.
     fn fits(self, precision: u8) -> bool;
-    /// The low bits of the number, as many as the width has.
+    /// The number truncated to the width.
     fn wrapped(self, precision: u8) -> Self;
-    /// Cut down to 64 bits.
+    /// The low 64 bits.
     fn low_bits(self) -> i64;
     fn power_of_ten(exponent: u8) -> Option<Self>;
 }
@@ -223,7 +223,7 @@ where
     }))
 }
 
-/// The type of a whole quotient: that of the dividend's width.
+/// The type of an integer quotient, which has the dividend's width.
 fn quotient_type(left: &SqlType, precision: u8) -> SqlType {
     match (left, left.fixed_bytes()) {
         (SqlType::Decimal { .. }, _) if precision <= 9 => SqlType::Int32,
@@ -263,11 +263,11 @@ where
 }
 
 impl Plan {
-    /// The operation on two numbers, each multiplied before.
+    /// The operation on two numbers, after scaling.
     #[inline]
     fn apply<N: Unscaled>(self, (a, left_factor): (N, N), (b, right_factor): (N, N)) -> Option<N> {
         let (a, b) = (self.fitted(Some(a), a)?, self.fitted(Some(b), b)?);
-        // A dividend is seen to overflow in every width.
+        // Overflow of the dividend is checked in every width.
         let a = match self.op {
             Arithmetic::Divide | Arithmetic::IntDiv => {
                 self.fitted(a.mul_checked(left_factor).ok(), a.mul_wrapping(left_factor))?
@@ -284,14 +284,14 @@ impl Plan {
         }
     }
 
-    /// `a * b`, of which ClickHouse sees an overflow only in the widths of machine words.
+    /// `a * b`. As in ClickHouse, overflow is checked only up to 64 bits.
     #[inline]
     fn product<N: Unscaled>(self, a: N, b: N) -> Option<N> {
         let wrapped = a.mul_wrapping(b);
         if self.precision > WORD_DIGITS { Some(wrapped) } else { self.fitted(Some(wrapped), wrapped) }
     }
 
-    /// The exact result if it fits, or what is left of it if nobody checks.
+    /// The exact result if it fits, or the wrapped one if overflow is not checked.
     #[inline]
     fn fitted<N: Unscaled>(self, exact: Option<N>, wrapped: N) -> Option<N> {
         if self.checks {

@@ -1,7 +1,7 @@
-//! `intDiv`, `intDivOrZero`, `modulo`, `moduloOrZero`, `positiveModulo`: whole quotients and remainders.
+//! `intDiv`, `intDivOrZero`, `modulo`, `moduloOrZero`, `positiveModulo`: integer quotients and remainders.
 //!
-//! Syntax: `intDiv(a, b)`. Division by zero is an error (ILLEGAL_DIVISION), or 0 in the `OrZero` forms;
-//! a remainder of floats is `nan` then. NULL if an argument is NULL, whatever lies under it.
+//! Syntax: `intDiv(a, b)`. Division by zero is an error (ILLEGAL_DIVISION), or 0 in the `OrZero` forms; the remainder
+//! of floats is then `nan`. NULL if an argument is NULL.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::scalar::number::{Number, native_carrier, with_number};
 use crate::scalar::operand::{nulls_of, rows_needed};
 use crate::scalar::{Arity, Bound, Converter, Kernel, Operand};
 
-/// Decimals of so many digits have 32 bits in ClickHouse.
+/// The maximum digits of a 32-bit decimal in ClickHouse.
 const DECIMAL32_DIGITS: u8 = 9;
 
 pub(super) static INT_DIV: Definition =
@@ -50,7 +50,7 @@ pub(super) enum Operation {
     PositiveRemainder,
 }
 
-/// What a division by zero is.
+/// The result of a division by zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Zero {
     Fails,
@@ -97,12 +97,13 @@ fn converted(operand: &Operand, converter: &Converter) -> Result<Operand> {
     Ok(Operand { array: converter.convert(&operand.array)?, ..operand.clone() })
 }
 
-/// What the whole quotient leaves, as ClickHouse computes it: not the exact remainder, and NaN of an infinite divisor.
+/// The dividend minus the product of the truncated quotient, as in ClickHouse: not the exact remainder, and NaN for
+/// an infinite divisor.
 fn remainder(a: f64, b: f64) -> f64 {
     a - (a / b).trunc() * b
 }
 
-/// The remainder of a date or a time is that of the number which carries it.
+/// The remainder of a date or a time is that of its carrier.
 fn plain_number(operation: Operation, ty: &SqlType) -> SqlType {
     match ty {
         SqlType::Date if operation != Operation::Quotient => SqlType::UInt16,
@@ -114,7 +115,7 @@ fn plain_number(operation: Operation, ty: &SqlType) -> SqlType {
 fn result_type(operation: Operation, left: &SqlType, right: &SqlType) -> Option<SqlType> {
     match operation {
         Operation::Quotient => {}
-        // What is not negative needs no sign.
+        // A non-negative result needs no sign.
         Operation::PositiveRemainder if right.is_integer() && !left.is_float() => {
             remainder_type(left, right)?;
             return arithmetic_type(Arithmetic::Modulo, &SqlType::UInt64, right);
@@ -127,7 +128,7 @@ fn result_type(operation: Operation, left: &SqlType, right: &SqlType) -> Option<
     if !left.is_number() || !right.is_number() {
         return None;
     }
-    // A whole quotient is as wide as its dividend; floats are signed.
+    // An integer quotient is as wide as its dividend; floats are signed.
     let bytes = match left {
         SqlType::Decimal { precision, .. } if *precision <= DECIMAL32_DIGITS => 4,
         left => left.fixed_bytes()?,
@@ -140,7 +141,7 @@ fn result_type(operation: Operation, left: &SqlType, right: &SqlType) -> Option<
     })
 }
 
-/// A remainder has the dividend's sign, and room for every remainder of the divisor's width.
+/// A remainder has the dividend's sign and the divisor's width.
 fn remainder_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
     let signed = left.is_integer() && !left.is_unsigned();
     if !signed || !(right.is_integer() || *right == SqlType::Bool) {
@@ -153,13 +154,13 @@ fn remainder_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
     })
 }
 
-/// The numbers in which a division is done: the narrowest that holds both sides.
+/// The number type of a division: the narrowest that holds both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Domain {
     Small,
     Unsigned,
     Signed,
-    /// A UInt64 and a signed number.
+    /// A UInt64 with a signed number.
     Mixed,
     Float,
 }
@@ -189,11 +190,11 @@ struct Division {
     operation: Operation,
     zero: Zero,
     domain: Domain,
-    /// The least number of the dividend's type, which divided by minus one is none of the type.
+    /// The least number of the dividend's type: divided by -1 it overflows.
     least: i128,
 }
 
-/// The least number of a signed integer type; 0 for the others.
+/// The least number of a signed integer type; 0 for others.
 fn least_of(ty: &SqlType) -> i128 {
     match ty.fixed_bytes() {
         Some(bytes @ 1..=8) if ty.is_integer() && !ty.is_unsigned() => -(1 << (8 * bytes - 1)),
@@ -256,7 +257,7 @@ impl Division {
             if b == 0 {
                 return self.by_zero();
             }
-            // As in ClickHouse, a divisor beyond 63 bits is read with a sign here.
+            // As in ClickHouse, a divisor beyond 63 bits is interpreted as signed here.
             let is_least = !left_unsigned && a == i128::from(i64::MIN) && b as i64 == -1;
             if is_least && self.operation == Operation::Quotient {
                 return self.by_minus_one(i64::MIN);
@@ -270,7 +271,7 @@ impl Division {
         })
     }
 
-    /// A whole quotient of floats.
+    /// An integer quotient of floats.
     fn run_floats<O>(self, args: &[Operand], rows: usize) -> Result<ArrayRef>
     where
         O: ArrowPrimitiveType,
@@ -312,7 +313,7 @@ impl Division {
         if self.zero == Zero::GivesZero { Ok(N::default()) } else { Err(illegal("division by zero")) }
     }
 
-    /// A remainder is 0 then; a quotient is the number negated. The lowest number cannot be divided.
+    /// Division by -1: the remainder is 0, the quotient is the negated number. The least number cannot be divided.
     fn by_minus_one<N: Number, M: Number + ArrowNativeTypeOp>(self, a: M) -> Result<N> {
         if self.operation != Operation::Quotient {
             let fails = self.operation == Operation::Remainder && self.zero == Zero::Fails;

@@ -1,7 +1,7 @@
 //! `gcd`, `lcm`: the greatest common divisor and the least common multiple of two integers.
 //!
-//! Syntax: `gcd(a, b)`. Signs are dropped; zero is ILLEGAL_DIVISION, and the lowest Int64, which has no positive
-//! counterpart in its type, DECIMAL_OVERFLOW. NULL if an argument is NULL.
+//! Syntax: `gcd(a, b)`. Signs are dropped. Zero is ILLEGAL_DIVISION, and the lowest Int64 is DECIMAL_OVERFLOW, since
+//! its positive counterpart does not fit. NULL if an argument is NULL.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::scalar::number::{Number, with_number};
 use crate::scalar::operand::{nulls_of, rows_needed};
 use crate::scalar::{Arity, Bound, Operand};
 
-/// The lowest signed number without its sign.
+/// The magnitude of the lowest signed number.
 const LOWEST: u64 = i64::MIN.unsigned_abs();
 
 pub(super) static GCD: Definition = Definition::new("gcd", Arity::Exactly(2), |call| bind(call, gcd));

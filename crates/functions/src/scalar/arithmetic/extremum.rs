@@ -1,8 +1,8 @@
-//! `greatest`, `least`, `max2`, `min2`: the largest and the smallest of the arguments in a row.
+//! `greatest`, `least`, `max2`, `min2`: the largest and the smallest argument of each row.
 //!
-//! Syntax: `greatest(a, b, ...)`. The result has the common type of the arguments; NULLs are left out
-//! and the result is NULL only if all arguments are. NaN gives way to a number; of two arguments the second one
-//! stays, as in ClickHouse, wherever the first one does not win. `max2` and `min2` take two numbers as floats.
+//! Syntax: `greatest(a, b, ...)`. The result has the common type of the arguments; NULLs are ignored, and the result
+//! is NULL only if all arguments are. A number replaces NaN. As in ClickHouse, the second of two arguments is the
+//! result unless the first is strictly better. `max2` and `min2` take two numbers as floats.
 
 use std::cmp::Ordering;
 
@@ -76,9 +76,9 @@ fn bind(call: &Call<'_>, wanted: Ordering) -> Result<Bound> {
     }))
 }
 
-/// Row by row that of `left` and `right` which is `wanted` against the other.
+/// For each row, the value of `left` or `right` that compares as `wanted` with the other.
 fn choose(left: &ArrayRef, right: &ArrayRef, wanted: Ordering) -> Result<ArrayRef> {
-    // NULL inside of an array is neither the largest nor the smallest; of NULL itself the rows below decide.
+    // NULL inside an array is neither the largest nor the smallest; NULL itself is handled below.
     let options = SortOptions { descending: false, nulls_first: wanted == Ordering::Greater };
     let compare = make_comparator(left, right, options).map_err(Error::logical)?;
     let (left_nan, right_nan) = (nans_of(left)?, nans_of(right)?);
@@ -97,7 +97,7 @@ fn choose(left: &ArrayRef, right: &ArrayRef, wanted: Ordering) -> Result<ArrayRe
     zip(&takes_right, right, left).map_err(Error::of_arrow)
 }
 
-/// Row by row the left one of two floats if it is `wanted` against the right one.
+/// For each row, the left float if it compares as `wanted` with the right one, else the right one.
 fn choose_float(left: &ArrayRef, right: &ArrayRef, wanted: Ordering) -> Result<ArrayRef> {
     let (ours, theirs) = (wrap_to::<Float64Type>(left)?, wrap_to::<Float64Type>(right)?);
     let stays = |(left, right): (&f64, &f64)| left.partial_cmp(right) == Some(wanted);
@@ -106,7 +106,7 @@ fn choose_float(left: &ArrayRef, right: &ArrayRef, wanted: Ordering) -> Result<A
     zip(&takes_right, right, left).map_err(Error::of_arrow)
 }
 
-/// The rows that are not a number; `None` for what is no float.
+/// The rows that are NaN; `None` if the type is not a float.
 pub(in crate::scalar) fn nans_of(array: &ArrayRef) -> Result<Option<BooleanArray>> {
     if !array.data_type().is_floating() {
         return Ok(None);

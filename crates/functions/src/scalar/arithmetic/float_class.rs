@@ -1,4 +1,4 @@
-//! `isNaN`, `isInfinite`, `isFinite`: what kind of float a number is.
+//! `isNaN`, `isInfinite`, `isFinite`: the class of a float.
 //!
 //! Syntax: `isNaN(x)`. 1 or 0 as UInt8; integers are finite. NULL if the argument is NULL.
 

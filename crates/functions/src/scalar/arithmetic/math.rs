@@ -1,6 +1,6 @@
 //! `sqrt`, `exp`, `log`, `pow`, `sin` and the like: functions of floats.
 //!
-//! Syntax: `sqrt(x)`, `pow(x, y)`, `pi()`. Every number is taken as Float64, and so is the result; outside
+//! Syntax: `sqrt(x)`, `pow(x, y)`, `pi()`. Arguments are converted to Float64, which is also the result type. Outside
 //! of its domain a function is `nan`. NULL if an argument is NULL.
 
 use std::sync::Arc;

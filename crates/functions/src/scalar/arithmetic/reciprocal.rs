@@ -1,17 +1,17 @@
-//! Whole division by one divisor again and again: a multiplication and two shifts instead of a division.
+//! Repeated integer division by one divisor: a multiplication and two shifts instead of a division.
 //!
-//! Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (PLDI 1994), figure 4.1:
-//! with `s` the logarithm of the divisor `d` and `m = floor(2^(64+s+1) / d) - 2^64 + 1`, the quotient of any
-//! `n` below 2^64 is `(h + (n - h) / 2) / 2^s`, where `h` is the upper half of the product `m n`. The same
-//! holds with 32 in place of 64, which the compiler turns into steps of several numbers at once.
+//! Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (PLDI 1994), figure 4.1: with `s`
+//! the logarithm of the divisor `d` and `m = floor(2^(64+s+1) / d) - 2^64 + 1`, the quotient of any `n` below 2^64 is
+//! `(h + (n - h) / 2) / 2^s`, where `h` is the upper half of the product `m n`. The same holds with 32 in place of
+//! 64, which the compiler vectorizes.
 
-/// A divisor of at least 2, prepared.
+/// A divisor of at least 2, with its magic number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reciprocal {
     divisor: u64,
     shift: u32,
     magic: u64,
-    /// The same for numbers below 2^32, if the divisor is one.
+    /// The magic number for dividends below 2^32, if the divisor is below 2^32.
     narrow_magic: Option<u32>,
 }
 
@@ -26,7 +26,7 @@ impl Reciprocal {
         }
         let magic = |bits: u32| (1u128 << (bits + log + 1)) / u128::from(divisor) - (1u128 << bits) + 1;
         let narrow_magic = narrow.then(|| magic(32) as u32);
-        // The dividend of the wide one has 65 + log bits, 128 at most.
+        // The dividend of the 64-bit magic number has 65 + log bits, at most 128.
         let wide = if log < 63 { magic(64) as u64 } else { Reciprocal::widest_magic(divisor) };
         Some(Reciprocal { divisor, shift: log, magic: wide, narrow_magic })
     }
@@ -48,7 +48,7 @@ impl Reciprocal {
         number - self.quotient(number) * self.divisor
     }
 
-    /// The same for numbers below 2^32; `None` for a divisor that is not.
+    /// The reciprocal for numbers below 2^32; `None` if the divisor is larger.
     pub(super) fn narrow(self) -> Option<Narrow> {
         Some(Narrow { divisor: self.divisor as u32, shift: self.shift, magic: self.narrow_magic? })
     }
@@ -101,7 +101,7 @@ mod tests {
         for &divisor in &numbers {
             for &number in &numbers {
                 check(number, divisor);
-                // Around multiples a wrong reciprocal shows.
+                // A wrong reciprocal fails near multiples of the divisor.
                 check(number.wrapping_mul(divisor), divisor);
                 check(number.wrapping_mul(divisor).wrapping_sub(1), divisor);
             }

@@ -1,8 +1,8 @@
-//! `round`, `roundBankers`, `floor`, `ceil`, `trunc`: numbers cut to a number of digits.
+//! `round`, `roundBankers`, `floor`, `ceil`, `trunc`: numbers rounded to a number of digits.
 //!
-//! Syntax: `round(x [, digits])`, `digits` a constant integer: positive behind the point, negative in
-//! front of it. The type stays. `round` takes halves of integers and decimals away from zero, halves
-//! of floats to the even neighbour. NULL if the argument is NULL.
+//! Syntax: `round(x [, digits])`, where `digits` is a constant integer: positive after the point, negative before it.
+//! The type does not change. `round` rounds halves of integers and decimals away from zero, and halves of floats to
+//! even. NULL if the argument is NULL.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ enum Mode {
     ToZero,
 }
 
-/// Digits beyond this are all of a number's.
+/// More digits than any number has.
 const DIGITS_MAX: i64 = 400;
 
 fn bind(call: &Call<'_>, mode: Mode) -> Result<Bound> {
@@ -102,8 +102,8 @@ where
     Ok(Arc::new(PrimitiveArray::<T>::new(values.into(), None)))
 }
 
-/// The multiple of `step` next to `value` in the direction of `mode`, with ClickHouse's overflows: a number is moved
-/// by up to a step in its own width, and then cut.
+/// The multiple of `step` nearest to `value` in the direction of `mode`, with ClickHouse's overflows: the number is
+/// moved by up to a step in its own width, and then truncated.
 fn round_integer<N: Number>(value: i128, step: i128, mode: Mode) -> i128 {
     let wrap = |number: i128| N::from_i64(number as i64).to_i128();
     let moved = match mode {
@@ -143,7 +143,7 @@ where
     ))
 }
 
-/// The multiple of `step` next to `value` in the direction of `mode`; `None` beyond the type.
+/// The multiple of `step` nearest to `value` in the direction of `mode`; `None` on overflow.
 fn round_whole<N: Unscaled>(value: N, step: N, mode: Mode) -> Option<N> {
     let zero = N::default();
     let one = N::from_i128(1);
@@ -151,7 +151,7 @@ fn round_whole<N: Unscaled>(value: N, step: N, mode: Mode) -> Option<N> {
     let rest = value.mod_checked(step).ok()?;
     let negative = value.is_lt(zero);
     let size = if rest.is_lt(zero) { rest.neg_wrapping() } else { rest };
-    // Twice the rest may not fit; the other part of the step says the same.
+    // Twice the rest may overflow; compare it with the other part of the step instead.
     let other = step.sub_wrapping(size);
     let odd = !quotient.mod_checked(N::from_i128(2)).ok()?.is_zero();
     let away = match mode {

@@ -1,7 +1,7 @@
-//! `negate`, `abs`, `sign`: functions of a number's sign.
+//! `negate`, `abs`, `sign`: functions of the sign of a number.
 //!
-//! Syntax: `negate(x)`. `negate` of an unsigned number is signed and one step wider; `abs` of a signed
-//! one is unsigned; `sign` is -1, 0 or 1 as Int8. NULL if the argument is NULL.
+//! Syntax: `negate(x)`. `negate` of an unsigned number is signed and one step wider; `abs` of a signed number is
+//! unsigned; `sign` is -1, 0 or 1 as Int8. NULL if the argument is NULL.
 
 use std::sync::Arc;
 
@@ -58,13 +58,13 @@ fn bind_sign(call: &Call<'_>) -> Result<Bound> {
     Ok(Bound::new(SqlType::Int8, |args: &[Operand], _| {
         map::<Float64Type, Int8Type>(&args[0], |value| match value {
             value if value < 0.0 => -1,
-            // NaN too, as in ClickHouse.
+            // Also for NaN, as in ClickHouse.
             value => i8::from(value != 0.0),
         })
     }))
 }
 
-/// `f` of every number.
+/// Applies `f` to every number.
 fn map<T, O>(operand: &Operand, f: impl Fn(T::Native) -> O::Native) -> Result<ArrayRef>
 where
     T: ArrowPrimitiveType,

@@ -9,7 +9,7 @@ use crate::scalar::Operand;
 use crate::scalar::number::Number;
 use crate::scalar::operand::{Numbers, rows_needed};
 
-/// `f` of the two operands, both as numbers of type `T`, row by row.
+/// `f` of the two operands for each row, both as numbers of type `T`.
 pub(in crate::scalar) fn zip<T, O>(
     args: &[Operand],
     rows: usize,
@@ -25,7 +25,7 @@ where
     Ok(Arc::new(PrimitiveArray::<O>::new(values.into(), None)))
 }
 
-/// A plain loop for each of the three shapes, so that every one of them vectorises.
+/// A plain loop for each of the three shapes, so that each one vectorizes.
 pub(in crate::scalar) fn zip_values<T: ArrowPrimitiveType, O>(
     left: &Numbers<T>,
     right: &Numbers<T>,

@@ -1,4 +1,4 @@
-//! Arrays into strings, tuples and flatter arrays: `arrayStringConcat`, `arrayZip`, `arrayFlatten`.
+//! Arrays to strings, tuples and flat arrays: `arrayStringConcat`, `arrayZip`, `arrayFlatten`.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use super::lists::{Lists, element_of};
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Arity, Bound, Converter, Operand};
 
-/// NULL elements are left out.
+/// Skips NULL elements.
 pub(super) static ARRAY_STRING_CONCAT: Definition =
     Definition::new("arrayStringConcat", Arity::Between(1, 2), bind_string_concat);
 
 pub(super) static ARRAY_ZIP: Definition = Definition::new("arrayZip", Arity::AtLeast(1), bind_zip);
 
-/// All levels of nesting become one.
+/// Removes all levels of nesting.
 pub(super) static ARRAY_FLATTEN: Definition =
     Definition::new("arrayFlatten", Arity::Exactly(1), bind_flatten).aliases(&["flatten"]);
 
@@ -75,7 +75,7 @@ fn bind_zip(call: &Call<'_>) -> Result<Bound> {
     }))
 }
 
-/// The elements that rows have, and no others: a slice of a column has more.
+/// The elements of the rows only: a slice of a column holds more.
 fn used_elements(lists: &Lists) -> Result<ArrayRef> {
     let used: usize = (0..lists.rows()).map(|row| lists.len(row)).sum();
     if used == lists.elements().len() {

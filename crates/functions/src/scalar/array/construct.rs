@@ -1,5 +1,4 @@
-//! Functions that make arrays: `array`, `range`, `arrayConcat`, `arrayPushBack`, `arrayResize` and their
-//! like.
+//! Functions that make arrays: `array`, `range`, `arrayConcat`, `arrayPushBack`, `arrayResize` and others.
 
 use std::sync::Arc;
 
@@ -15,10 +14,10 @@ use crate::scalar::operand::nulls_of;
 use crate::scalar::pace::Pace;
 use crate::scalar::{Arity, Bound, Converter, LowCardinality, Operand};
 
-/// The most elements that one block of `range` or `arrayResize` may have: ClickHouse's limit.
+/// The maximum number of elements that `range` or `arrayResize` may make per block, as in ClickHouse.
 const ELEMENTS_MAX: i64 = 500_000_000;
 
-/// The most bytes that the values of one block of `arrayWithConstant` may have: ClickHouse's limit.
+/// The maximum number of bytes that `arrayWithConstant` may make per block, as in ClickHouse.
 const REPEATED_BYTES_MAX: u64 = 1_000_000_000;
 
 /// The common type of all arguments.
@@ -34,7 +33,7 @@ pub(super) static ARRAY_PUSH_BACK: Definition =
 pub(super) static ARRAY_PUSH_FRONT: Definition =
     Definition::new("arrayPushFront", Arity::Exactly(2), |call| bind_push(call, true)).sees_null();
 
-/// `arrayResize(array, length, filler)`: a negative length adds and cuts at the front.
+/// `arrayResize(array, length, filler)`: a negative length pads and cuts at the front.
 pub(super) static ARRAY_RESIZE: Definition =
     Definition::new("arrayResize", Arity::Between(2, 3), bind_resize).sees_null();
 
@@ -88,7 +87,7 @@ fn bind_array(call: &Call<'_>) -> Result<Bound> {
         if columns.is_empty() {
             return build(&element, new_empty_array(&element.carrier()), vec![0; rows]);
         }
-        // Column by column in the chain, row by row in the result.
+        // By column in the input, by row in the result.
         let picked = (0..rows).flat_map(|row| (0..width).map(move |column| (column * rows + row) as u32));
         gather(&element, &chain(&element, &columns)?, picked.collect(), vec![width; rows])
     }))
@@ -111,7 +110,7 @@ fn bind_concat(call: &Call<'_>) -> Result<Bound> {
     }))
 }
 
-/// Row by row, one list after the other.
+/// Concatenates the lists of each row.
 fn join(element: &SqlType, lists: &[Lists], rows: usize) -> Result<ArrayRef> {
     let elements: Vec<ArrayRef> = lists.iter().map(|list| Arc::clone(list.elements())).collect();
     let mut picked = Vec::with_capacity(elements.iter().map(|elements| elements.len()).sum());
@@ -203,7 +202,7 @@ fn bind_with_constant(call: &Call<'_>) -> Result<Bound> {
     }))
 }
 
-/// Refuses lengths below 0, and arrays that take too much together.
+/// Refuses negative lengths and results that are too large.
 fn check_repetition(lengths: &Int64Array, values: &ArrayRef) -> Result<()> {
     let mut bytes = 0_u64;
     for (row, &length) in lengths.values().iter().enumerate() {
@@ -223,7 +222,7 @@ fn check_repetition(lengths: &Int64Array, values: &ArrayRef) -> Result<()> {
     check_allocation(bytes)
 }
 
-/// Bytes of one value, those of strings and of elements included.
+/// The bytes of one value, including strings and elements.
 fn value_bytes(values: &ArrayRef, row: usize) -> u64 {
     if let Some(list) = values.as_list_opt::<i32>() {
         let range = list.value_offsets()[row] as usize..list.value_offsets()[row + 1] as usize;
@@ -267,7 +266,7 @@ fn bind_range(call: &Call<'_>) -> Result<Bound> {
     Ok(Bound::new(SqlType::array_of(element.clone()), move |operands: &[Operand], rows: usize| {
         let numbers =
             operands.iter().map(|operand| operand.numbers::<Int64Type>()).collect::<Result<Vec<_>>>()?;
-        // Of 64 bits without a sign the highest counts for itself.
+        // An unsigned 64-bit number may use the highest bit.
         let widened = |number: i64| if is_wide { i128::from(number as u64) } else { i128::from(number) };
         let mut total = 0_i64;
         let mut ranges = Vec::with_capacity(rows);
@@ -311,7 +310,7 @@ fn negative_end() -> Error {
     )
 }
 
-/// How many numbers there are from `start` in steps up to `end`, which is not among them.
+/// How many numbers `range(start, end, step)` has; `end` is excluded.
 fn range_length(start: i128, end: i128, step: i128) -> i64 {
     let distance = end - start;
     if distance.signum() != step.signum() {

@@ -13,23 +13,23 @@ use super::lists::{Keys, Lists, element_of};
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Arity, Bound, Operand};
 
-/// Different elements; of several arrays, different rows of them.
+/// The number of distinct elements; with several arrays, of distinct rows.
 pub(super) static ARRAY_UNIQ: Definition = Definition::new("arrayUniq", Arity::AtLeast(1), bind_uniq);
 
 pub(super) static ARRAY_ENUMERATE: Definition =
     Definition::new("arrayEnumerate", Arity::Exactly(1), |call| bind_numbers(call, Numbering::Position));
 
-/// How often the element came up to here.
+/// The number of occurrences of the element so far.
 pub(super) static ARRAY_ENUMERATE_UNIQ: Definition =
     Definition::new("arrayEnumerateUniq", Arity::Exactly(1), |call| {
         bind_numbers(call, Numbering::Occurrence)
     });
 
-/// The number of the element among the different ones.
+/// The number of the element among the distinct ones.
 pub(super) static ARRAY_ENUMERATE_DENSE: Definition =
     Definition::new("arrayEnumerateDense", Arity::Exactly(1), |call| bind_numbers(call, Numbering::Dense));
 
-/// Elements that are not zero.
+/// The number of elements that are not zero.
 pub(super) static ARRAY_COUNT: Definition = Definition::new("arrayCount", Arity::Exactly(1), |call| {
     if !element_of(call, 0)?.is_number() {
         return Err(call.illegal(0));
@@ -77,7 +77,7 @@ fn bind_uniq(call: &Call<'_>) -> Result<Bound> {
     }))
 }
 
-/// Arrays that go together, as those of one row of `arrayZip` do, have one size.
+/// Arrays that are processed together must have one size in each row.
 pub(super) fn expect_same_size(lists: &[Lists], row: usize) -> Result<()> {
     let sizes = |lists: &Lists| lists.len(row);
     match lists.split_first() {

@@ -12,7 +12,7 @@ use super::map::KeyReader;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Arity, Bound, Operand};
 
-/// Positions count from 1, negative ones from the end; beyond the array is the type's default.
+/// Positions count from 1, negative ones from the end. Beyond the array the result is the type's default.
 pub(super) static ARRAY_ELEMENT: Definition =
     Definition::new("arrayElement", Arity::Exactly(2), |call| match call.ty(0) {
         SqlType::Map(key, value) => bind_map(call, key, value),
@@ -84,7 +84,7 @@ fn bind_map(call: &Call<'_>, key: &SqlType, value: &SqlType) -> Result<Bound> {
     }))
 }
 
-/// Whether a value of type `given` may stand for a key of type `key`.
+/// Whether a value of type `given` can be used as a key of type `key`.
 fn is_key(given: &SqlType, key: &SqlType) -> bool {
     let is_nothing = |ty: &SqlType| *ty == SqlType::Nothing;
     let is_time = SqlType::is_date_or_time;

@@ -41,11 +41,11 @@ pub(super) static ARRAY_PRODUCT: Definition = Definition::new("arrayProduct", Ar
     bind_floats(call, |values| if values.is_empty() { 0.0 } else { values.iter().product() })
 });
 
-/// What each element is more than the one before; 0 for the first.
+/// The difference to the previous element; 0 for the first.
 pub(super) static ARRAY_DIFFERENCE: Definition =
     Definition::new("arrayDifference", Arity::Exactly(1), bind_difference);
 
-/// The element type, which must be a number and never NULL.
+/// The element type, which must be a number that is not Nullable.
 fn number_of<'a>(call: &Call<'a>) -> Result<&'a SqlType> {
     let element = element_of(call, 0)?;
     if element.is_number() { Ok(element) } else { Err(call.illegal(0)) }
@@ -64,7 +64,7 @@ fn bind_extreme(call: &Call<'_>, greatest: bool) -> Result<Bound> {
         let default = lists.elements().len();
         let picked = (0..rows).map(|row| {
             let best = lists.range(row).reduce(|best, candidate| {
-                // NaN gives way to a number.
+                // A number replaces NaN.
                 if is_nan(candidate) || is_nan(best) {
                     return if is_nan(best) { candidate } else { best };
                 }
@@ -110,7 +110,7 @@ fn bind_sum(call: &Call<'_>, running: bool) -> Result<Bound> {
     }))
 }
 
-/// One sum a row, or one an element.
+/// One sum per row, or one per element.
 fn sums<T: ArrowPrimitiveType<Native: ArrowNativeTypeOp>>(
     lists: &Lists,
     elements: &ArrayRef,
@@ -152,7 +152,7 @@ fn bind_difference(call: &Call<'_>) -> Result<Bound> {
     if matches!(result, SqlType::Decimal { .. }) {
         return Err(Error::not_implemented("`arrayDifference` of decimals"));
     }
-    // Differences are taken in the widest type and cut to the result's: wrapping agrees in the low bits.
+    // Differences are computed in the widest type and truncated to the result's: wrapping agrees in the low bits.
     let wide = if result.is_float() { SqlType::Float64 } else { SqlType::Int64 };
     let widen = Converter::new(element, &wide, call.context)?;
     let narrow = Converter::new(&wide, &result, call.context)?;

@@ -1,5 +1,4 @@
-//! Columns of lists as the functions of arrays see them: offsets, elements, and new lists made of old
-//! elements.
+//! Columns of lists for functions of arrays: offsets, elements, and new lists made of existing elements.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,11 +17,11 @@ use crate::native_order::{Nan, ranked};
 use crate::scalar::definition::Call;
 use crate::scalar::{Argument, Converter, Operand};
 
-/// The lists of one operand, one a row.
+/// The lists of one operand, one per row.
 pub(super) struct Lists {
     list: ListArray,
     rows: usize,
-    /// 0 where all rows have the same list, which is there once.
+    /// 0 if all rows share one list.
     mask: usize,
 }
 
@@ -31,7 +30,7 @@ impl Lists {
         Lists::of_array(&operand.full(rows)?)
     }
 
-    /// As [`Lists::of`], but a constant list is not copied for each row: for functions that only look into lists.
+    /// Like [`Lists::of`], but does not copy a constant list for each row. For functions that only read lists.
     pub(super) fn shared(operand: &Operand, rows: usize) -> Result<Lists> {
         if !operand.constant {
             return Lists::of(operand, rows);
@@ -46,7 +45,7 @@ impl Lists {
         }
     }
 
-    /// All elements; rows have ranges of them.
+    /// All elements; each row has a range of them.
     pub(super) fn elements(&self) -> &ArrayRef {
         self.list.values()
     }
@@ -66,14 +65,14 @@ impl Lists {
         self.range(row).len()
     }
 
-    /// The same lists with other elements, as many as before.
+    /// The same lists with other elements, of equal number.
     pub(super) fn with_elements(&self, element: &SqlType, elements: ArrayRef) -> Result<ArrayRef> {
         let offsets = self.list.offsets().clone();
         let list = ListArray::try_new(element.element_field(), offsets, elements, self.list.nulls().cloned());
         Ok(Arc::new(list.map_err(Error::logical)?))
     }
 
-    /// New lists made of old elements: `pick(range, picked)` adds positions of elements for each row.
+    /// New lists of existing elements: `pick(range, picked)` appends positions of elements for each row.
     pub(super) fn rearrange(
         &self,
         element: &SqlType,
@@ -91,7 +90,7 @@ impl Lists {
     }
 }
 
-/// Lists of the elements at `picked`, as long as `lengths` say.
+/// Lists of the elements at `picked`, with these `lengths`.
 pub(super) fn gather(
     element: &SqlType,
     elements: &ArrayRef,
@@ -103,7 +102,7 @@ pub(super) fn gather(
     build(element, elements, lengths)
 }
 
-/// Lists of all `elements` in order, as long as `lengths` say.
+/// Lists of all `elements` in order, with these `lengths`.
 pub(super) fn build(element: &SqlType, elements: ArrayRef, lengths: Vec<usize>) -> Result<ArrayRef> {
     if i32::try_from(elements.len()).is_err() {
         return Err(Error::new(
@@ -117,8 +116,8 @@ pub(super) fn build(element: &SqlType, elements: ArrayRef, lengths: Vec<usize>) 
     Ok(Arc::new(list))
 }
 
-/// One array after the other, as values of `element`. Tuples that differ only in which of their
-/// elements may be NULL have carriers that differ in that; they are brought together here.
+/// Concatenates arrays as values of `element`. Tuple types that differ only in the nullability of elements have
+/// different carriers; these are unified here.
 pub(super) fn chain(element: &SqlType, arrays: &[ArrayRef]) -> Result<ArrayRef> {
     let carrier = element.carrier();
     let arrays = arrays
@@ -132,7 +131,7 @@ pub(super) fn chain(element: &SqlType, arrays: &[ArrayRef]) -> Result<ArrayRef> 
     concat(&arrays).map_err(Error::of_arrow)
 }
 
-/// Values as byte strings that are equal where the values are and ordered as they are, NULL last.
+/// Values as byte strings with the equality and order of the values, NULL last.
 pub(super) struct Keys {
     rows: Rows,
 }
@@ -143,12 +142,12 @@ impl Keys {
         keys.pop().ok_or_else(|| Error::logical("one column has one set of keys"))
     }
 
-    /// Keys of values of the type, ordered as they are.
+    /// Keys in the order of the type.
     pub(super) fn of_type(values: &ArrayRef, ty: &SqlType) -> Result<Keys> {
         Keys::of(&ranked(values, ty, Nan::Last)?)
     }
 
-    /// Keys of several columns of one carrier that can be compared with each other.
+    /// Keys of several columns of one carrier, comparable with each other.
     pub(super) fn of_all(columns: &[&ArrayRef]) -> Result<Vec<Keys>> {
         let options = arrow::compute::SortOptions { descending: false, nulls_first: false };
         let Some(first) = columns.first() else { return Ok(Vec::new()) };
@@ -176,7 +175,7 @@ pub(super) fn element_of<'a>(call: &Call<'a>, index: usize) -> Result<&'a SqlTyp
     }
 }
 
-/// The type that holds values of all `types`, or NO_COMMON_TYPE.
+/// The common type of all `types`, or NO_COMMON_TYPE.
 pub(super) fn common_of<'a>(
     function: &str,
     types: impl IntoIterator<Item = &'a SqlType> + Clone,
@@ -199,7 +198,7 @@ pub(super) fn converters(
     args.iter().map(|arg| Converter::new(&arg.ty, ty, context)).collect()
 }
 
-/// The elements of a list converted to another type; the list itself stays.
+/// Converts the elements of lists to another type.
 pub(super) fn convert_lists(lists: &Lists, converter: &Converter, to: &SqlType) -> Result<Lists> {
     if converter.is_identity() {
         return Ok(Lists { list: lists.list.clone(), ..*lists });

@@ -63,7 +63,7 @@ fn bind_map(call: &Call<'_>) -> Result<Bound> {
     }))
 }
 
-/// The values of several operands, row by row.
+/// The values of several operands, interleaved by row.
 fn in_rows<'a>(
     ty: &SqlType,
     operands: impl Iterator<Item = &'a Operand>,
@@ -81,7 +81,7 @@ fn in_rows<'a>(
     Ok(Arc::clone(lists.as_list::<i32>().values()))
 }
 
-/// Maps of all keys and values, with as many entries as `lengths` say.
+/// Maps of all keys and values, with these `lengths`.
 fn entries(ty: &SqlType, lengths: Vec<usize>, keys: ArrayRef, values: ArrayRef) -> Result<ArrayRef> {
     let entries =
         StructArray::try_new(ty.struct_fields(), vec![keys, values], None).map_err(Error::of_arrow)?;
@@ -104,7 +104,7 @@ fn bind_from_arrays(call: &Call<'_>) -> Result<Bound> {
         for row in 0..rows {
             expect_same_size(&lists, row)?;
         }
-        // Copied, because a slice of a column has more elements than its rows do.
+        // Copied, because a slice of a column holds more elements than its rows.
         let all = |lists: &Lists, ty: &SqlType| -> Result<ArrayRef> {
             let copied =
                 lists.rearrange(ty, |_, range, picked| picked.extend(range.map(|index| index as u32)))?;
@@ -135,7 +135,7 @@ fn bind_contains(call: &Call<'_>) -> Result<Bound> {
             call.name
         );
     }
-    // No key is NULL.
+    // Keys are never NULL.
     let args =
         [&call.args[0], &call.args[1]].map(|arg| Argument { ty: arg.ty.stripped().clone(), ..arg.clone() });
     let reader = match args[1].ty {
@@ -162,12 +162,12 @@ fn bind_contains(call: &Call<'_>) -> Result<Bound> {
 /// Reads the second argument as a key of a map.
 pub(super) enum KeyReader {
     Converted(Converter),
-    /// A FixedString beside strings, whose zero bytes count.
+    /// A FixedString looked up among strings: its zero bytes count.
     Bytes,
 }
 
 impl KeyReader {
-    /// `None` if no key is ever equal to the argument: a FixedString of another width.
+    /// `None` if no key can equal the argument: a FixedString of another width.
     pub(super) fn new(call: &Call<'_>, key: &SqlType) -> Result<Option<KeyReader>> {
         let given = &call.args[1].ty;
         Ok(match (key.stripped(), given.stripped()) {

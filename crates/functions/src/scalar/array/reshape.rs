@@ -1,5 +1,4 @@
-//! Functions that leave out elements or change their order: `arraySlice`, `arraySort`, `arrayDistinct`
-//! and their like.
+//! Functions that remove or reorder elements: `arraySlice`, `arraySort`, `arrayDistinct` and others.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -39,7 +38,7 @@ pub(super) static ARRAY_SORT: Definition =
 pub(super) static ARRAY_REVERSE_SORT: Definition =
     Definition::new("arrayReverseSort", Arity::Exactly(1), |call| sorted(call, true));
 
-/// NULL is left out.
+/// Removes NULL.
 pub(super) static ARRAY_DISTINCT: Definition = Definition::new("arrayDistinct", Arity::Exactly(1), |call| {
     let element = element_of(call, 0)?.stripped().clone();
     let result = SqlType::array_of(element.clone());
@@ -57,7 +56,7 @@ pub(super) static ARRAY_DISTINCT: Definition = Definition::new("arrayDistinct", 
     }))
 });
 
-/// Of equal neighbours the first stays.
+/// Keeps the first of equal neighbours.
 pub(super) static ARRAY_COMPACT: Definition = Definition::new("arrayCompact", Arity::Exactly(1), |call| {
     let element = element_of(call, 0)?.clone();
     let result = SqlType::array_of(element.clone());
@@ -72,11 +71,11 @@ pub(super) static ARRAY_COMPACT: Definition = Definition::new("arrayCompact", Ar
     }))
 });
 
-/// `arraySlice(array, offset, length)`: both may be negative, then they count from the end.
+/// `arraySlice(array, offset, length)`: negative values count from the end.
 pub(super) static ARRAY_SLICE: Definition =
     Definition::new("arraySlice", Arity::Between(2, 3), bind_slice).sees_null();
 
-/// Elements are counted in 32 bits, as the offsets of lists are.
+/// Elements are numbered in 32 bits, like the offsets of lists.
 fn position(index: usize) -> u32 {
     index as u32
 }
@@ -89,7 +88,7 @@ fn rearranged(call: &Call<'_>, pick: fn(Range<usize>, &mut Vec<u32>)) -> Result<
     }))
 }
 
-/// NULL stands behind NaN, and both behind all others, in either direction.
+/// NULL comes after NaN, and both come after all other values, in either direction.
 fn sorted(call: &Call<'_>, descending: bool) -> Result<Bound> {
     let element = element_of(call, 0)?.clone();
     let result = SqlType::array_of(element.clone());
@@ -157,7 +156,7 @@ fn bind_slice(call: &Call<'_>) -> Result<Bound> {
     }))
 }
 
-/// The part of a list that a slice names; `None`: from the start, to the end.
+/// The range of a slice; `None` means from the start, or to the end.
 fn slice_range(count: i64, offset: Option<i64>, length: Option<i64>) -> Range<usize> {
     let start = match offset {
         None => 0,

@@ -1,4 +1,4 @@
-//! Functions that look for elements: `has`, `indexOf`, `countEqual`, `hasAny`, `hasAll`.
+//! Functions that search for elements: `has`, `indexOf`, `countEqual`, `hasAny`, `hasAll`.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -39,14 +39,14 @@ pub(super) static HAS_ANY: Definition =
 pub(super) static HAS_ALL: Definition =
     Definition::new("hasAll", Arity::Exactly(2), |call| bind_sets(call, true));
 
-/// What is asked about the elements that equal the value. NULL equals NULL here.
+/// The result of a search for elements that equal a value. NULL equals NULL here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SearchResult {
-    /// Whether there is one.
+    /// Whether there is such an element.
     Has,
     /// The position of the first, from 1; 0 if there is none.
     Position,
-    /// How many there are.
+    /// The number of such elements.
     Count,
 }
 
@@ -106,16 +106,16 @@ fn elements_of(lists: &Lists, of_map: bool) -> ArrayRef {
     }
 }
 
-/// Strings with the zero bytes that a FixedString ends with.
+/// Strings including the trailing zero bytes of a FixedString.
 fn all_bytes(strings: &ArrayRef) -> Result<ArrayRef> {
     cast(strings, &DataType::BinaryView).map_err(Error::logical)
 }
 
-/// A number of a type that has no common one with the other side's.
+/// A number whose type has no common type with the other side's.
 #[derive(Clone, Copy, PartialEq)]
 enum Exact {
     Whole(i128),
-    /// Not a whole number; NaN is equal to nothing.
+    /// Not an integer; NaN equals nothing.
     Float(f64),
 }
 
@@ -182,7 +182,7 @@ fn search_integers<T: ArrowPrimitiveType>(
     answer_all(result, lists, |row, element| elements[element] == values[row])
 }
 
-/// NaN is equal to nothing here.
+/// NaN equals nothing here.
 fn search_floats<T: ArrowPrimitiveType>(
     result: SearchResult,
     lists: &Lists,

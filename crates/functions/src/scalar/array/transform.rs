@@ -1,7 +1,7 @@
-//! `transform`: other values in place of some.
+//! `transform`: replaces some values by others.
 //!
-//! Syntax: `transform(x, [from, ...], [to, ...] [, otherwise])`, with constant arrays. Value `n` of the first
-//! array becomes value `n` of the second; what is not in the first becomes `otherwise`, or stays.
+//! Syntax: `transform(x, [from, ...], [to, ...] [, otherwise])`, with constant arrays. Value `n` of the first array
+//! becomes value `n` of the second; other values become `otherwise`, or do not change.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ fn bind(call: &Call<'_>) -> Result<Bound> {
     }
     let otherwise = if call.len() == 4 { 3 } else { 0 };
     let value = call.ty(0);
-    // NULL is in no array: it becomes `otherwise`.
+    // NULL is in no array, so it becomes `otherwise`.
     let key = match common_type([value.stripped(), from_type.stripped()]) {
         Some(common) => common.into_nullable(),
         None => return Err(call.illegal_types()),
@@ -55,7 +55,7 @@ fn constant_list(call: &Call<'_>, index: usize) -> Result<ArrayRef> {
     }
 }
 
-/// For each value the element of `to` at its place in `from`, or the other value of its row.
+/// For each value, the element of `to` at its position in `from`, or the fallback of its row.
 fn pick(
     ty: &SqlType,
     values: &ArrayRef,
@@ -66,7 +66,7 @@ fn pick(
     let keys = Keys::of_all(&[values, from])?;
     let mut places: HashMap<&[u8], u32> = HashMap::with_capacity(from.len());
     for at in (0..from.len()).filter(|&at| from.is_valid(at)) {
-        // Of two equal values the first counts.
+        // The first of equal values wins.
         places.entry(keys[1].get(at)).or_insert(at as u32);
     }
     let count = to.len() as u32;

@@ -1,8 +1,7 @@
 //! `equals`, `notEquals`, `less`, `lessOrEquals`, `greater`, `greaterOrEquals`: any two comparable values.
 //!
-//! Syntax: `less(a, b)`; 1 or 0 as UInt8. Numbers compare by value whatever their types; a constant string
-//! is read as a value of the other side's type; arrays and tuples compare element by element.
-//! NULL if an argument is NULL.
+//! Syntax: `less(a, b)`; 1 or 0 as UInt8. Numbers compare by value, whatever their types. A constant string is parsed
+//! as the other side's type. Arrays and tuples compare element by element. NULL if an argument is NULL.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -40,7 +39,7 @@ pub(super) static GREATER: Definition =
 pub(super) static GREATER_OR_EQUALS: Definition =
     Definition::new("greaterOrEquals", Arity::Exactly(2), |call| bind(call, Relation::GreaterOrEqual));
 
-/// Inside of arrays and maps NULL is a value: it equals itself, and is above all others.
+/// Inside arrays and maps NULL is a value: it equals itself and is greater than all others.
 const NULLS_LAST: SortOptions = SortOptions { descending: false, nulls_first: false };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,28 +52,28 @@ enum Relation {
     GreaterOrEqual,
 }
 
-/// A comparison of two types, ready to run.
+/// A comparison of two types.
 pub(in crate::scalar) struct Comparison {
     relation: Relation,
     sides: [Converter; 2],
-    /// The values of constants that were read from text.
+    /// The values of constants that were parsed from text.
     constants: [Option<ArrayRef>; 2],
     domain: Domain,
 }
 
-/// The values that are compared once both sides are converted.
+/// How the converted values are compared.
 #[derive(Clone, Debug, PartialEq)]
 enum Domain {
     /// Numbers of the carrier.
     Native(DataType),
-    /// A UInt64 and a signed integer.
+    /// A UInt64 with a signed integer.
     Mixed,
-    /// An integer of 64 bits and a float.
+    /// A 64-bit integer with a float.
     Floating,
     Text,
-    /// Strings whose zero bytes at the end count as none.
+    /// Strings whose trailing zero bytes do not count.
     Padded,
-    /// Everything that Arrow orders as ClickHouse does.
+    /// Types that Arrow orders like ClickHouse.
     Ordered,
     /// Nothing equals NULL.
     Never,
@@ -94,7 +93,7 @@ impl Comparison {
     fn new(call: &Call<'_>, relation: Relation) -> Result<Comparison> {
         let mut constants = [None, None];
         let mut types = [call.ty(0).stripped().clone(), call.ty(1).stripped().clone()];
-        // A literal takes the type of what it is compared with.
+        // A literal is parsed as the type of the other side.
         for (text, other) in [(0, 1), (1, 0)] {
             let is_read = types[text].is_string()
                 && !types[other].is_string()
@@ -124,7 +123,7 @@ impl Comparison {
         Ok(Comparison { relation, sides: [side(&types[0])?, side(&types[1])?], constants, domain })
     }
 
-    /// 1, 0, or NULL where an operand is NULL.
+    /// 1, 0, or NULL if an operand is NULL.
     pub(in crate::scalar) fn evaluate(&self, args: &[Operand], rows: usize) -> Result<ArrayRef> {
         let rows = rows_needed(args, rows);
         let mut sides = Vec::with_capacity(2);
@@ -189,7 +188,7 @@ impl Relation {
     }
 }
 
-/// The type that both sides become (`None`: they stay), and how its values compare.
+/// The type that both sides are converted to (`None`: no conversion), and how its values compare.
 fn domain_of(left: &SqlType, right: &SqlType) -> Option<(Option<SqlType>, Domain)> {
     if left == &SqlType::Nothing || right == &SqlType::Nothing {
         return Some((None, Domain::Never));
@@ -221,7 +220,7 @@ fn domain_of(left: &SqlType, right: &SqlType) -> Option<(Option<SqlType>, Domain
     Some((Some(common), domain))
 }
 
-/// Whether a value of `other` becomes an IPv6 address beside one, byte by byte.
+/// Whether a value of `other` is converted byte by byte to compare with an IPv6 address.
 fn is_address_and(address: &SqlType, other: &SqlType) -> bool {
     *address == SqlType::Ipv6 && matches!(other, SqlType::Ipv4 | SqlType::FixedString(16))
 }
@@ -241,7 +240,7 @@ fn number_domain(left: &SqlType, right: &SqlType) -> (Option<SqlType>, Domain) {
     }
     match common_type([left, right]) {
         Some(SqlType::Decimal { precision, scale }) => {
-            // Room for the other side's whole digits as well.
+            // With room for the integer digits of the other side.
             let precision = if precision > 18 { 76 } else { 38 };
             let common = SqlType::Decimal { precision, scale };
             (Some(common.clone()), Domain::Native(common.carrier()))
@@ -276,7 +275,7 @@ fn compare_mixed(sides: &[Operand], rows: usize, relation: Relation) -> Result<A
     })))
 }
 
-/// NaN is unequal to every number, and neither below nor above one.
+/// NaN is unequal to every number, and neither less nor greater.
 fn compare_floating(sides: &[Operand], rows: usize, relation: Relation) -> Result<ArrayRef> {
     let float_left = sides[0].array.data_type().is_floating();
     let (float, whole) = if float_left { (&sides[0], &sides[1]) } else { (&sides[1], &sides[0]) };
@@ -293,12 +292,12 @@ fn compare_floating(sides: &[Operand], rows: usize, relation: Relation) -> Resul
     Ok(collect((0..rows).map(|row| holds(order_of(float.get(row), whole.get(row).into())))))
 }
 
-/// How a float compares with a whole number of 64 bits.
+/// Compares a float with a 64-bit integer.
 fn order_of(float: f64, whole: i128) -> Option<Ordering> {
     if float.is_nan() {
         return None;
     }
-    // Beyond the 64 bits the cast keeps the order.
+    // Beyond 64 bits the cast preserves the order.
     Some((float.floor() as i128).cmp(&whole).then(if float.fract() > 0.0 || float.fract() < 0.0 {
         Ordering::Greater
     } else {

@@ -1,7 +1,7 @@
 //! `and`, `or`, `xor`, `not`: logic over numbers.
 //!
-//! Syntax: `and(a, b, ...)`. Zero is false, everything else true; the result is UInt8, or Bool if all
-//! arguments are, of `xor` if one is. NULL is "unknown": `and(0, NULL)` is 0, `and(1, NULL)` is NULL.
+//! Syntax: `and(a, b, ...)`. Zero is false, everything else is true. The result is UInt8, or Bool if all arguments
+//! are Bool (for `xor`, if one is). NULL is "unknown": `and(0, NULL)` is 0, `and(1, NULL)` is NULL.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ fn bind(call: &Call<'_>, combine: fn(Truth, Truth) -> Truth) -> Result<Bound> {
     bind_as(call, combine, all_bool)
 }
 
-/// As a Bool if `all_bool`.
+/// The result is a Bool if `all_bool`.
 fn bind_as(call: &Call<'_>, combine: fn(Truth, Truth) -> Truth, all_bool: bool) -> Result<Bound> {
     let mut nullable = false;
     for index in 0..call.len() {

@@ -1,4 +1,4 @@
-//! Comparisons and logic in the form of function calls.
+//! Comparisons and logic as functions.
 
 mod compare;
 mod logic;

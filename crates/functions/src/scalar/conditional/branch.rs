@@ -26,7 +26,7 @@ pub(super) static MULTI_IF: Definition = Definition::new("multiIf", Arity::AtLea
     .sees_null()
     .low_cardinality(LowCardinality::Dropped);
 
-/// Conditions at even positions, values at odd ones, the last argument without a condition.
+/// Conditions are at even positions, values at odd ones; the last argument has no condition.
 fn bind(call: &Call<'_>) -> Result<Bound> {
     let last = call.len() - 1;
     if !last.is_multiple_of(2) {
@@ -70,7 +70,7 @@ fn no_common_type(call: &Call<'_>) -> Error {
     Error::new(basalt_base::ErrorCode::TypeMismatch, what)
 }
 
-/// Whether a condition holds: neither zero nor NULL.
+/// Whether a condition holds: it is neither zero nor NULL.
 pub(in crate::scalar) fn is_true(condition: &ArrayRef) -> Result<BooleanArray> {
     let nulls = condition.logical_nulls();
     let is_null = |row| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));

@@ -1,4 +1,4 @@
-//! Choices between values, and what NULL turns into.
+//! Choices between values, and replacements for NULL.
 
 mod branch;
 mod null;

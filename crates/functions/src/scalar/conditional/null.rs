@@ -1,8 +1,8 @@
 //! `ifNull`, `nullIf`, `coalesce`, `isNull`, `isNotNull`, `isNullable`, `assumeNotNull`, `toNullable`,
 //! `isZeroOrNull`: functions about NULL.
 //!
-//! Syntax: `ifNull(x, instead)`, `coalesce(x, ...)`, `nullIf(a, b)`, `isNull(x)`. None of them gives NULL
-//! merely because an argument is NULL.
+//! Syntax: `ifNull(x, instead)`, `coalesce(x, ...)`, `nullIf(a, b)`, `isNull(x)`. A NULL argument alone does not make
+//! their result NULL.
 
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ pub(super) static IS_ZERO_OR_NULL: Definition = Definition::new("isZeroOrNull", 
 })
 .sees_null();
 
-/// `array` with the one value of `default` in place of NULL.
+/// Replaces NULL in `array` by the value of `default`.
 fn fill(array: &ArrayRef, default: &ArrayRef) -> Result<ArrayRef> {
     if array.logical_null_count() == 0 {
         return Ok(Arc::clone(array));
@@ -112,7 +112,7 @@ fn bind_coalesce(call: &Call<'_>) -> Result<Bound> {
         }
         types.push(ty.stripped().clone());
         taken.push(index);
-        // Nothing that comes after a value that is never NULL is ever looked at.
+        // Arguments after one that is never NULL are not used.
         if !ty.accepts_null() {
             nullable = false;
             break;
@@ -138,7 +138,7 @@ fn bind_coalesce(call: &Call<'_>) -> Result<Bound> {
         let value = |at: usize| -> Result<ArrayRef> {
             let array = args[taken[at]].full(rows)?;
             match (array.data_type(), keeps_bytes) {
-                // The zero bytes of a FixedString stay.
+                // The zero bytes of a FixedString are kept.
                 (DataType::FixedSizeBinary(_), true) => {
                     cast(&array, &DataType::BinaryView).map_err(Error::logical)
                 }

@@ -1,4 +1,4 @@
-//! Addresses as addresses of the other kind, and the bytes of an IPv6 address.
+//! Conversions between addresses, and from the bytes of an IPv6 address.
 
 use std::sync::Arc;
 
@@ -9,8 +9,7 @@ use basalt_formats::text::{IPV6_BYTES, ipv4_to_ipv6, write_ipv6};
 
 use super::step::Step;
 
-/// To an IPv6 address from an IPv4 one or from 16 bytes; to an IPv4 address from an IPv6 one that stands
-/// for it. `None` for other types.
+/// To IPv6 from IPv4 or 16 bytes; to IPv4 from an IPv4-mapped address. `None` for other types.
 pub(super) fn step(from: &SqlType, to: &SqlType) -> Result<Option<Step>> {
     Ok(Some(match (from, to) {
         (SqlType::FixedString(IPV6_BYTES), SqlType::Ipv6) => Box::new(|array| Ok(Arc::clone(array))),

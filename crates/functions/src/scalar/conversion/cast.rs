@@ -1,9 +1,9 @@
-//! `CAST`, `accurateCast`, `accurateCastOrNull`, `accurateCastOrDefault`: a value in the type that is named.
+//! `CAST`, `accurateCast`, `accurateCastOrNull`, `accurateCastOrDefault`: a value converted to a given type.
 //!
 //! Syntax: `CAST(x, 'T')`; `CAST(x AS T)` and `x::T` are the same. NULL stays NULL in a `Nullable` type and is
-//! CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN in every other. `CAST` wraps and cuts; `accurateCast`
-//! refuses a number that is not the same in the other type, `accurateCastOrNull` gives NULL, and
-//! `accurateCastOrDefault(x, 'T' [, default])` a default.
+//! CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN in any other. `CAST` wraps and truncates; `accurateCast` refuses a number
+//! that would change, `accurateCastOrNull` replaces it by NULL, and `accurateCastOrDefault(x, 'T' [, default])` by a
+//! default.
 
 use arrow::array::{Array, ArrayRef};
 use basalt_base::{Error, ErrorCode, Result, SqlType};
@@ -24,8 +24,8 @@ pub(super) static CAST: Definition = Definition::new("CAST", Arity::Exactly(2), 
 .sees_null()
 .low_cardinality(LowCardinality::Dropped);
 
-/// `CAST` to a type that somebody else has chosen: any will do. A third argument is the name of the column that the value
-/// is for, which errors tell.
+/// `CAST` to a type that the planner chose, without the check for suspicious types. The third argument is the name of
+/// the target column, for error messages.
 pub(super) static INTERNAL_CAST: Definition = Definition::new("_CAST", Arity::Between(2, 3), |call| {
     let to = type_at(call, 1)?;
     let converter = Converter::new(call.ty(0), &to, call.context)?;
@@ -41,7 +41,7 @@ pub(super) static ACCURATE_CAST: Definition = Definition::new("accurateCast", Ar
 .sees_null()
 .low_cardinality(LowCardinality::Dropped);
 
-/// As [`INTERNAL_CAST`].
+/// Like [`INTERNAL_CAST`].
 pub(super) static INTERNAL_ACCURATE_CAST: Definition =
     Definition::new("_accurateCast", Arity::Between(2, 3), |call| {
         let to = type_at(call, 1)?;
@@ -64,7 +64,7 @@ pub(super) static ACCURATE_CAST_OR_DEFAULT: Definition =
         .sees_null()
         .low_cardinality(LowCardinality::Dropped);
 
-/// `CAST` to one type that is known beforehand, as a function of one argument.
+/// `CAST` to a fixed type, as a function of one argument.
 pub struct Cast {
     to: SqlType,
 }
@@ -97,13 +97,13 @@ impl ScalarFunction for Cast {
     }
 }
 
-/// One argument converted to `to`, whose result type is exactly that.
+/// Converts one argument to `to`, which is also the exact result type.
 pub(super) fn bind(from: &SqlType, to: &SqlType, context: &FunctionContext) -> Result<Bound> {
     let converter = Converter::new(from, to, context)?;
     Ok(Bound::new(to.clone(), move |args: &[Operand], _| converter.convert(&args[0].array)))
 }
 
-/// The type that argument `index` names.
+/// The type named by argument `index`.
 fn type_at(call: &Call<'_>, index: usize) -> Result<SqlType> {
     let name = call.expect_text(index)?;
     let written = basalt_sql::parse_type(name.as_bytes())
@@ -111,7 +111,7 @@ fn type_at(call: &Call<'_>, index: usize) -> Result<SqlType> {
     basalt_sql::resolve_type(&written)
 }
 
-/// `convert`, whose errors tell the column that the third argument names.
+/// `convert`, with errors that name the column in the third argument.
 fn bind_for_column(
     call: &Call<'_>,
     to: SqlType,
@@ -139,7 +139,7 @@ fn bind_accurate(call: &Call<'_>, inexact: Inexact) -> Result<Bound> {
     Ok(Bound::new(to, move |args: &[Operand], _| exact.convert(&args[0].array)))
 }
 
-/// Text as a whole number, which does not wrap.
+/// Text as an integer, without wrapping.
 fn bind_accurate_text(call: &Call<'_>, to: SqlType) -> Result<Bound> {
     let converter = Converter::new(call.ty(0), &to, call.context)?;
     let reached = to.clone().into_nullable();
@@ -157,7 +157,7 @@ fn bind_accurate_text(call: &Call<'_>, to: SqlType) -> Result<Bound> {
     }))
 }
 
-/// What is not the same in the other type becomes the third argument, or the type's default.
+/// A number that would change becomes the third argument, or the type's default.
 fn bind_accurate_or_default(call: &Call<'_>) -> Result<Bound> {
     let to = type_at(call, 1)?;
     call.context.settings.check_type(&to)?;

@@ -1,4 +1,4 @@
-//! The conversion engine: from a pair of types to the code that converts a column.
+//! The conversion engine: selects the code that converts a column for a pair of types.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use crate::FunctionContext;
 
 /// Converts columns from one type to another, as `CAST` does.
 pub struct Converter {
-    /// `None` where both types have the same values and carrier.
+    /// `None` if both types have the same values and carrier.
     step: Option<Step>,
 }
 
 impl Converter {
-    /// The conversion, or CANNOT_CONVERT_TYPE if there is none between the two types.
+    /// The conversion, or CANNOT_CONVERT_TYPE if the types cannot be converted.
     pub fn new(from: &SqlType, to: &SqlType, context: &FunctionContext) -> Result<Converter> {
         Converter::with_errors(from, to, context, OnError::Fails)
     }
 
-    /// As [`Converter::new`]; `on_error` says what text that cannot be read becomes.
+    /// Like [`Converter::new`]; `on_error` gives the result for invalid text.
     pub(in crate::scalar) fn with_errors(
         from: &SqlType,
         to: &SqlType,
@@ -31,7 +31,7 @@ impl Converter {
         Ok(Converter { step: step(from, to, &Scope { context, on_error, depth: 0 })? })
     }
 
-    /// The values of `array` in the other type. `array` has the carrier of the type converted from.
+    /// Converts the values of `array`, which has the carrier of the source type.
     pub fn convert(&self, array: &ArrayRef) -> Result<ArrayRef> {
         match &self.step {
             None => Ok(Arc::clone(array)),
@@ -39,13 +39,13 @@ impl Converter {
         }
     }
 
-    /// Whether [`Converter::convert`] returns what it is given.
+    /// Whether [`Converter::convert`] returns its argument.
     pub fn is_identity(&self) -> bool {
         self.step.is_none()
     }
 }
 
-/// The conversion of a column; `None` if nothing is to be done.
+/// The conversion of a column; `None` if values do not change.
 pub(super) fn step(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Option<Step>> {
     let (from, to) = (from.full(), to.full());
     if from == to {
@@ -60,7 +60,7 @@ pub(super) fn step(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Op
     }
 }
 
-/// NULLs in any type, or the elements of an empty array.
+/// From NULLs, or from elements of empty arrays, to any type.
 fn from_nothing(to: &SqlType) -> Step {
     let (carrier, nullable, name) = (to.carrier(), to.accepts_null(), to.to_string());
     Box::new(move |array| match array.len() {
@@ -70,7 +70,7 @@ fn from_nothing(to: &SqlType) -> Step {
     })
 }
 
-/// A conversion to a type that has no NULL.
+/// A conversion to a type without NULL.
 fn without_nulls(to: &SqlType, step: Option<Step>) -> Step {
     let name = to.to_string();
     Box::new(move |array| {
@@ -87,7 +87,7 @@ fn without_nulls(to: &SqlType, step: Option<Step>) -> Step {
     })
 }
 
-/// A conversion between types without `Nullable` around them. The NULLs of the column stay.
+/// A conversion between types without an outer `Nullable`. The NULLs of the column stay.
 fn plain_step(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Option<Step>> {
     if from == to {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Decimals from and to other numbers; digits beyond the scale are cut off.
+//! Conversions between decimals and other numbers; digits beyond the scale are truncated.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(super) fn to_decimal(from: &SqlType, precision: u8, scale: u8) -> Option<Ste
     }
     Some(Box::new(move |array| {
         if wide_source {
-            // Too wide to be read in 128 bits: rescaled at full width, then narrowed.
+            // Too wide for 128 bits: rescaled at full width, then narrowed.
             let wide = rescale::<Decimal256Type>(array, source_scale, 76, scale)?;
             return narrow(&wide, precision, scale);
         }
@@ -74,13 +74,13 @@ fn from_floats(array: &ArrayRef, precision: u8, scale: u8) -> Result<ArrayRef> {
     let (least, most) = width_limits(digits);
     let mut values = Vec::with_capacity(floats.len());
     for (row, &float) in floats.values().iter().enumerate() {
-        // As i256 saturates, a float beyond its range is found by its size.
+        // i256 saturates, so a float beyond its range is detected by its magnitude.
         let scaled = (float * power).trunc();
         if array.is_null(row) {
             values.push(i256::ZERO);
             continue;
         }
-        // As in ClickHouse, the least and the greatest number of the width are too large already.
+        // As in ClickHouse, the least and the greatest number of the width already overflow.
         if !(scaled > least && scaled < most) {
             return Err(overflow());
         }
@@ -94,7 +94,7 @@ fn from_floats(array: &ArrayRef, precision: u8, scale: u8) -> Result<ArrayRef> {
     finish::<Decimal128Type>(narrow.ok_or_else(overflow)?, precision, scale)
 }
 
-/// The least and the greatest number of the width that holds so many digits.
+/// The least and the greatest number of the width with this many digits.
 fn width_limits(digits: u8) -> (f64, f64) {
     match digits {
         0..=9 => (f64::from(i32::MIN), f64::from(i32::MAX)),
@@ -109,7 +109,7 @@ pub(super) fn finish<D: DecimalType>(values: Vec<D::Native>, precision: u8, scal
     Ok(Arc::new(array.with_precision_and_scale(precision, scale as i8).map_err(Error::logical)?))
 }
 
-/// The whole part of a decimal; DECIMAL_OVERFLOW if the integer type does not hold it.
+/// The integer part of a decimal; DECIMAL_OVERFLOW if the integer type does not hold it.
 pub(super) fn to_integer(from: &SqlType, to: &SqlType) -> Option<Step> {
     let SqlType::Decimal { scale, .. } = from else { return None };
     let scale = *scale;

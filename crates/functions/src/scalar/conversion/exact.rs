@@ -1,4 +1,4 @@
-//! A conversion that refuses a number which the other type does not have, or gives NULL for it.
+//! A conversion that refuses a number out of the target type's range, or replaces it by NULL.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::scalar::definition::Call;
 use crate::scalar::number::wrap_to;
 use crate::scalar::{Argument, Operand};
 
-/// What a number that the other type does not have becomes.
+/// The result for a number that the target type does not have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::scalar) enum Inexact {
     Fails,
     GivesNull,
 }
 
-/// A conversion that does not change a number. A decimal may lose digits behind its point, as in ClickHouse.
+/// A conversion that does not change numbers. As in ClickHouse, a decimal may lose fractional digits.
 pub(in crate::scalar) struct Exact {
     step: Step,
     inexact: Inexact,
@@ -29,22 +29,22 @@ pub(in crate::scalar) struct Exact {
 }
 
 enum Step {
-    /// A number is compared with what it became, if it may change.
+    /// Compares a number with its converted value, if it may change.
     Value { converter: Converter, check: Option<Check> },
-    /// Each element of a tuple by itself.
+    /// Checks each element of a tuple.
     Tuple(Vec<Exact>),
 }
 
-/// How it is noticed that a number changed, and what the error shows of it.
+/// How a changed number is detected, and how the error shows it.
 struct Check {
     comparison: Comparison,
     text: Converter,
-    /// What is compared with the number in place of a date or a time: its seconds.
+    /// For a date or a time, the converter to its seconds, which are compared.
     seconds: Option<Converter>,
 }
 
 impl Exact {
-    /// To `to`, or to `Nullable(to)` where a number that does not fit gives NULL.
+    /// To `to`, or to `Nullable(to)` if a number that does not fit becomes NULL.
     pub(in crate::scalar) fn new(
         from: &SqlType,
         to: &SqlType,
@@ -97,7 +97,7 @@ impl Exact {
         let equal = check.comparison.evaluate(&sides, source.len())?;
         let equal = equal.as_primitive::<UInt8Type>();
         let nulls = source.logical_nulls();
-        // What lies under a NULL is nobody's number.
+        // The values under NULLs are not checked.
         let is_there = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
         let changed = equal.iter().enumerate().map(|(row, equal)| Some(equal == Some(0) && is_there(row)));
         let changed: BooleanArray = changed.collect();
@@ -136,7 +136,7 @@ impl Step {
     }
 }
 
-/// `source` with NULL for the floats that no integer is.
+/// `source` with NULL in place of floats that have no integer.
 fn only_finite(source: &ArrayRef, to: &SqlType) -> Result<ArrayRef> {
     let to = to.stripped();
     let is_whole = to.is_integer() || matches!(to, SqlType::Date | SqlType::DateTime(_));
@@ -149,7 +149,7 @@ fn only_finite(source: &ArrayRef, to: &SqlType) -> Result<ArrayRef> {
     nullif(source, &infinite).map_err(Error::of_arrow)
 }
 
-/// Whether a number may be one that the other type does not have, and that is to be noticed.
+/// Whether a number may be out of the target type's range, and this must be detected.
 fn may_change(from: &SqlType, to: &SqlType) -> bool {
     let is_plain = |ty: &SqlType| ty.is_number() && !matches!(ty, SqlType::Decimal { .. });
     let widens = from.is_unsigned() && to.is_integer() && from.fixed_bytes() < to.fixed_bytes();

@@ -1,8 +1,8 @@
-//! `toUInt8OrZero`, `toUInt8OrNull`, `toUInt8OrDefault` and the like: conversions that forgive.
+//! `toUInt8OrZero`, `toUInt8OrNull`, `toUInt8OrDefault` and the like: conversions without errors.
 //!
-//! Syntax: `toUInt8OrNull(s)`, `toUInt8OrDefault(x [, default])`. Text that is not a value, or does not
-//! fit, becomes zero, NULL, or the default. `OrZero` and `OrNull` take strings only. NULL gives
-//! NULL, in the `OrDefault` forms the default.
+//! Syntax: `toUInt8OrNull(s)`, `toUInt8OrDefault(x [, default])`. Text that is invalid or out of range becomes zero,
+//! NULL, or the default. `OrZero` and `OrNull` take strings only. NULL gives NULL, but the default in the `OrDefault`
+//! forms.
 
 use std::sync::Arc;
 
@@ -111,7 +111,7 @@ fn bind_or_default(call: &Call<'_>, to: &SqlType) -> Result<Bound> {
     bind_or(call, to.clone(), default)
 }
 
-/// The first argument in the type `to`, and `default`, an array of one row, where it has no such value.
+/// Converts the first argument to `to`. Values that cannot be converted become `default`, an array of one row.
 pub(super) fn bind_or(call: &Call<'_>, to: SqlType, default: ArrayRef) -> Result<Bound> {
     let converter = Exact::new(call.ty(0), &to, call.context, Inexact::GivesNull)?;
     let back = to.clone();
@@ -120,7 +120,7 @@ pub(super) fn bind_or(call: &Call<'_>, to: SqlType, default: ArrayRef) -> Result
     }))
 }
 
-/// `array` with `default`, an array of one row, in place of NULL.
+/// Replaces NULL in `array` by the value of `default`, an array of one row.
 fn fill_nulls(array: &ArrayRef, default: &ArrayRef, ty: &SqlType) -> Result<ArrayRef> {
     if array.null_count() == 0 {
         return Ok(Arc::clone(array));

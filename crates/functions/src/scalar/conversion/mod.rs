@@ -1,7 +1,6 @@
 //! Conversions between types.
 //!
-//! [`Converter`] is the one engine for every pair of types; `CAST` and the `toX` functions are names
-//! for it.
+//! [`Converter`] is the one engine for every pair of types; `CAST` and the `toX` functions call it.
 
 mod addresses;
 mod cast;

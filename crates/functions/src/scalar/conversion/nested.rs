@@ -10,7 +10,7 @@ use basalt_base::{Error, Result, SqlType, bail};
 use super::convert;
 use super::step::{Scope, Step, impossible};
 
-/// From an Array, a Tuple or a Map to another.
+/// Converts an Array, a Tuple or a Map to another such type.
 pub(super) fn step(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Option<Step>> {
     let scope = &scope.deeper()?;
     match (from, to) {
@@ -19,7 +19,7 @@ pub(super) fn step(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Op
             if inner.is_none() && from.element_field() == to.element_field() {
                 return Ok(None);
             }
-            // The same values, which may be NULL in one of the carriers alone.
+            // The values are equal, but only one of the carriers is nullable.
             let inner = inner.unwrap_or_else(|| Box::new(|values| Ok(Arc::clone(values))));
             Ok(Some(elements(to.element_field(), inner)))
         }
@@ -30,7 +30,7 @@ pub(super) fn step(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Op
             let pairs = from_elements.iter().zip(to_elements.iter());
             let steps: Vec<Option<Step>> =
                 pairs.map(|(from, to)| convert::step(&from.ty, &to.ty, scope)).collect::<Result<_>>()?;
-            // Names of elements are not in the carrier.
+            // The carrier does not contain element names.
             let is_same = steps.iter().all(Option::is_none) && from.carrier() == to.carrier();
             Ok(if is_same { None } else { Some(fields(to, steps)) })
         }
@@ -62,11 +62,11 @@ fn apply(step: Option<&Step>, array: &ArrayRef) -> Result<ArrayRef> {
     step.map_or_else(|| Ok(Arc::clone(array)), |step| step(array))
 }
 
-/// Lists whose elements are converted by `inner`.
+/// Converts the elements of lists by `inner`.
 fn elements(field: FieldRef, inner: Step) -> Step {
     Box::new(move |array| {
         let list = array.as_list::<i32>();
-        // A slice of a list still holds all elements; those outside of it are not looked at.
+        // A slice of a list still holds all elements; those outside of it are skipped.
         let (first, last) = (list.value_offsets()[0], list.value_offsets()[list.len()]);
         let used = list.values().slice(first as usize, (last - first) as usize);
         let offsets: Vec<i32> = list.value_offsets().iter().map(|offset| offset - first).collect();
@@ -80,7 +80,7 @@ fn elements(field: FieldRef, inner: Step) -> Step {
     })
 }
 
-/// Structs whose fields are converted one by one to those of `to`.
+/// Converts the fields of structs, one by one, to those of `to`.
 fn fields(to: &SqlType, steps: Vec<Option<Step>>) -> Step {
     let names = to.struct_fields();
     Box::new(move |array| {
@@ -99,7 +99,7 @@ fn fields(to: &SqlType, steps: Vec<Option<Step>>) -> Step {
     })
 }
 
-/// The types of the two halves of a Map or of a pair.
+/// The types of the two parts of a Map or a pair.
 fn halves(ty: &SqlType) -> Option<(&SqlType, &SqlType)> {
     match ty {
         SqlType::Map(key, value) => Some((key, value)),

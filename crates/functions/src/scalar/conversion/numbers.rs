@@ -1,4 +1,4 @@
-//! Integers, floats, `Bool`, enums and the numbers under dates, each as another.
+//! Conversions between integers, floats, `Bool`, enums and the numbers of dates.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use basalt_base::{Result, SqlType, bail};
 use super::step::Step;
 use crate::scalar::number::{with_number, wrap_to};
 
-/// Whether the carrier of a type is a number whose value converts as one.
+/// Whether a type converts by the number in its carrier.
 fn is_numeric(ty: &SqlType) -> bool {
     ty.is_number()
         || matches!(
@@ -43,7 +43,7 @@ pub(super) fn to_number(from: &SqlType, to: &SqlType) -> Option<Step> {
     })), None)
 }
 
-/// A span in another unit, cut down to whole ones; `None` where months meet days.
+/// An interval in another unit, truncated; `None` between months and days.
 fn interval(from: IntervalUnit, to: IntervalUnit) -> Option<Step> {
     let (factor, divisor) = (from.in_units_of(to), to.in_units_of(from));
     let change = move |amount: i64| match (factor, divisor) {
@@ -59,7 +59,7 @@ fn interval(from: IntervalUnit, to: IntervalUnit) -> Option<Step> {
     })
 }
 
-/// CANNOT_CONVERT_TYPE if one of the floats is infinite or not a number.
+/// CANNOT_CONVERT_TYPE if a float is infinite or NaN.
 pub(super) fn expect_finite(array: &ArrayRef) -> Result<()> {
     let finite = if let Some(narrow) = array.as_primitive_opt::<Float32Type>() {
         narrow.values().iter().enumerate().all(|(row, x)| x.is_finite() || array.is_null(row))
@@ -77,7 +77,7 @@ pub(super) fn expect_finite(array: &ArrayRef) -> Result<()> {
     Ok(())
 }
 
-/// Everything but zero is true.
+/// Any number other than zero is true.
 pub(super) fn to_bool(from: &SqlType) -> Option<Step> {
     if !is_numeric(from) || from.is_date_or_time() {
         return None;
@@ -89,7 +89,7 @@ pub(super) fn to_bool(from: &SqlType) -> Option<Step> {
     }))
 }
 
-/// A number with a label, or the label of another enum.
+/// A number with a label, or a label of another enum.
 pub(super) fn to_enum(from: &SqlType, to: &SqlType) -> Option<Step> {
     let labels = labels_of(to);
     let narrow = to.carrier() == DataType::Int8;

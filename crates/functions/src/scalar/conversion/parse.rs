@@ -1,7 +1,7 @@
-//! Text as values of every type.
+//! Conversions from text.
 //!
-//! Where an error is an error, integers wrap as ClickHouse's do: `toUInt8('300')` is 44. In the
-//! forgiving forms a number that does not fit is one that cannot be read.
+//! In strict conversions integers wrap as in ClickHouse: `toUInt8('300')` is 44. In lenient forms a number out of
+//! range counts as invalid text.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::step::{OnError, Scope, Step};
 use crate::scalar::number::{Number, with_integer};
 use crate::scalar::operand::Bytes;
 
-/// The Date32 that stands for none.
+/// The Date32 that means "none".
 const ZERO_DATE: &[u8] = b"1900-01-01";
 
 /// From String or FixedString; `None` if the type cannot be read from text.
@@ -32,7 +32,7 @@ pub(super) fn from_string(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Re
     }
     let built = if on_error == OnError::GivesNull { to.clone().into_nullable() } else { to.clone() };
     let settings = text_settings(scope.context);
-    // Fails here, once, for a type that has no text.
+    // Fails once, here, for a type that cannot be parsed.
     ColumnBuilder::new(&built, &settings)?;
     let has_time = matches!(to, SqlType::Date | SqlType::Date32);
     Ok(Some(Box::new(move |array| {
@@ -56,7 +56,7 @@ fn append(builder: &mut ColumnBuilder, text: &[u8], on_error: OnError) -> Result
         (Ok(_), _) => Ok(()),
         (Err(error), OnError::Fails) => Err(explain(error, text, builder.ty())),
         (Err(_), OnError::GivesNull) => builder.append_null(),
-        // The first day of a Date32 is not the value 0, which columns are filled with.
+        // The first day of a Date32 is not the value 0, with which columns are filled.
         (Err(_), OnError::GivesDefault) if *builder.ty() == SqlType::Date32 => {
             builder.parse_raw(ZERO_DATE).map(drop)
         }
@@ -77,7 +77,7 @@ fn explain(error: Error, text: &[u8], ty: &SqlType) -> Error {
     Error::new(code, error.message()).within(format_args!("as a value of type {ty}"))
 }
 
-/// `2020-01-01 10:00:00` as a date: a whole time of day is left out.
+/// `2020-01-01 10:00:00` as a date: a complete time of day is dropped.
 fn without_time(text: &[u8]) -> &[u8] {
     const DATE_BYTES: usize = 10;
     match text.split_at_checked(DATE_BYTES) {
@@ -86,7 +86,7 @@ fn without_time(text: &[u8]) -> &[u8] {
     }
 }
 
-/// ` hh:mm:ss` or `Thh:mm:ss`, and a fraction of the second.
+/// ` hh:mm:ss` or `Thh:mm:ss`, with an optional fraction of the second.
 fn is_time(text: &[u8]) -> bool {
     const SHAPE: &[u8] = b" 00:00:00";
     let Some((time, fraction)) = text.split_at_checked(SHAPE.len()) else { return false };
@@ -127,7 +127,7 @@ where
     Ok(Arc::new(PrimitiveArray::<T>::new(values.into(), None)))
 }
 
-/// The low 64 bits of a whole number in decimal digits.
+/// The low 64 bits of a decimal integer.
 fn integer(text: &[u8], signed: bool) -> Result<u64, ErrorCode> {
     let (negative, digits) = match text {
         [] => return Err(ErrorCode::UnexpectedEndOfFile),

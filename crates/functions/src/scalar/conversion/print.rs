@@ -1,4 +1,4 @@
-//! Values of every type as text: `toString` and `CAST(x AS String)`.
+//! Conversions to text: `toString` and `CAST(x AS String)`.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) fn to_string(from: &SqlType, context: &FunctionContext) -> Step {
     })
 }
 
-/// The zero bytes at the end of a FixedString are padding.
+/// Trailing zero bytes of a FixedString are padding.
 fn without_padding(array: &ArrayRef) -> Result<ArrayRef> {
     let padded = array.as_fixed_size_binary();
     Ok(Arc::new(slice_strings(array.len(), |row| {

@@ -1,7 +1,7 @@
 //! `reinterpretAsUInt64`, `reinterpretAsString` and the like: the bytes of a value as another type.
 //!
-//! Syntax: `reinterpretAsUInt64(x)`. Bytes are taken as they lie in memory, the lowest first; missing
-//! ones are zero, further ones are left out. NULL if the argument is NULL.
+//! Syntax: `reinterpretAsUInt64(x)`. Bytes are in memory order, lowest first. Missing bytes are zero, extra bytes are
+//! ignored. NULL if the argument is NULL.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub(super) static AS_STRING: Definition = Definition::new("reinterpretAsString",
     Ok(Bound::of(SqlType::String, move |args: &[Operand], _| {
         let memory = memory_of(&from, &args[0].array)?;
         Ok(Arc::new(slice_strings(args[0].array.len(), |row| {
-            // Zero bytes at the end are not shown: small numbers have many.
+            // Trailing zero bytes are dropped: small numbers have many.
             let bytes = memory.get(row);
             Ok(&bytes[..bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)])
         })?))

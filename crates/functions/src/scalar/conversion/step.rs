@@ -8,7 +8,7 @@ use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 
 use crate::FunctionContext;
 
-/// Types nested deeper than this are refused.
+/// The maximum nesting of types.
 const DEPTH_MAX: usize = 64;
 
 /// Code that converts one column; NULLs of the column stay NULL.
@@ -45,12 +45,12 @@ pub(super) fn impossible(from: &SqlType, to: &SqlType) -> Error {
     Error::new(ErrorCode::CannotConvertType, format!("{from} cannot be converted to {to}"))
 }
 
-/// `array` with these NULLs besides its own.
+/// `array` with these NULLs in addition to its own.
 pub(in crate::scalar) fn with_nulls(array: &ArrayRef, nulls: Option<&NullBuffer>) -> ArrayRef {
     let nulls = NullBuffer::union(array.nulls(), nulls);
     match array.to_data().into_builder().nulls(nulls).build() {
         Ok(data) => make_array(data),
-        // A mask of the array's own length always fits.
+        // The mask has the length of the array, so it always fits.
         Err(_) => Arc::clone(array),
     }
 }

@@ -1,8 +1,7 @@
-//! Dates and times from numbers and from each other.
+//! Conversions to dates and times, from numbers and from each other.
 //!
-//! A `Date` made of a number is so many days if the number is below 65,536 and else the day of so many
-//! seconds; a time made of a number is so many seconds. What does not fit is cut down to the
-//! nearest value, but between dates and times, where it wraps as ClickHouse's does.
+//! A number below 65,536 converts to `Date` as days, a larger one as seconds; for a time it is seconds. Values out of
+//! range become the nearest value, except between dates and times, where they wrap as in ClickHouse.
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use crate::scalar::number::{with_number, wrap_to};
 const SECONDS_PER_DAY: i64 = 86_400;
 /// Numbers up to this are days, larger ones seconds.
 const DAYS_MAX: i64 = 65_535;
-/// The days that `Date32` and `DateTime64` have: 0000-01-01 to 9999-12-31.
+/// The first and last day of `Date32` and `DateTime64`: 0000-01-01 to 9999-12-31.
 const FIRST_DAY: i64 = -719_528;
 const LAST_DAY: i64 = 2_932_896;
 
@@ -71,7 +70,7 @@ pub(super) fn to_time(from: &SqlType, to: &SqlType, context: &FunctionContext) -
     }))
 }
 
-/// `f` of the whole part of every number; numbers beyond an `i64` are its maximum.
+/// Applies `f` to the integer part of every number; numbers beyond an `i64` saturate.
 fn from_whole<T: arrow::array::ArrowPrimitiveType>(
     array: &ArrayRef,
     f: impl Fn(i64) -> T::Native,
@@ -90,7 +89,7 @@ fn from_whole<T: arrow::array::ArrowPrimitiveType>(
     Ok(Arc::new(PrimitiveArray::<T>::new(values.into(), None)))
 }
 
-/// The `Date` that a number stands for.
+/// The `Date` for a number.
 fn day_of(number: i64, zone: Zone) -> i64 {
     match number {
         ..0 => 0,
@@ -99,7 +98,7 @@ fn day_of(number: i64, zone: Zone) -> i64 {
     }
 }
 
-/// The `Date32` that a number stands for.
+/// The `Date32` for a number.
 fn day32_of(number: i64, zone: Zone) -> i32 {
     let day = match number {
         ..=LAST_DAY => number,
@@ -108,14 +107,14 @@ fn day32_of(number: i64, zone: Zone) -> i32 {
     day.clamp(FIRST_DAY, LAST_DAY) as i32
 }
 
-/// Ticks of which a `DateTime64` has so many a second, within its years.
+/// Ticks clamped to the years of `DateTime64`, with `per_second` ticks a second.
 fn in_range(ticks: i64, per_second: i64) -> i64 {
     let first = (FIRST_DAY * SECONDS_PER_DAY).saturating_mul(per_second);
     let end = ((LAST_DAY + 1) * SECONDS_PER_DAY).saturating_mul(per_second);
     ticks.clamp(first, if end == i64::MAX { end } else { end - 1 })
 }
 
-/// Ticks of seconds with a fraction. The product is taken in the width of the seconds, as ClickHouse's is.
+/// Ticks from fractional seconds. As in ClickHouse, the product is computed in the width of the seconds.
 fn float_ticks(array: &ArrayRef, per_second: i64) -> Result<ArrayRef> {
     let seconds = wrap_to::<Float64Type>(array)?;
     let is_narrow = *array.data_type() == DataType::Float32;
@@ -131,7 +130,7 @@ fn float_ticks(array: &ArrayRef, per_second: i64) -> Result<ArrayRef> {
     Ok(Arc::new(PrimitiveArray::<Int64Type>::new(ticks.into(), None)))
 }
 
-/// The type that a conversion to `to` gives: a time without a zone of its own keeps the one that it comes from.
+/// The result type of a conversion to `to`: a time without a zone takes the zone of its source.
 pub(super) fn keeping_zone(from: &SqlType, to: &SqlType) -> SqlType {
     let named = match from.stripped() {
         SqlType::DateTime(zone) | SqlType::DateTime64 { zone, .. } => zone.clone(),
@@ -147,8 +146,7 @@ pub(super) fn keeping_zone(from: &SqlType, to: &SqlType) -> SqlType {
     }
 }
 
-/// From one date or time to another. Both are brought to an instant or to a day, whichever the
-/// result needs.
+/// Converts between dates and times, through an instant or a day, depending on the target.
 fn between(from: &SqlType, to: &SqlType, context: &FunctionContext) -> Result<Step> {
     let (from_zone, to_zone) = (zone_of(from, context)?, zone_of(to, context)?);
     let from_digits = digits_of(from);
@@ -161,7 +159,8 @@ fn between(from: &SqlType, to: &SqlType, context: &FunctionContext) -> Result<St
                 if is_day {
                     value
                 } else {
-                    // For a Date ClickHouse cuts the fraction of a second off, which before 1970 makes it later.
+                    // For a Date, ClickHouse truncates the fraction of a second toward zero, which moves times before
+                    // 1970 forward.
                     let second = if narrow { value / from_power } else { value.div_euclid(from_power) };
                     from_zone.to_local(second).div_euclid(SECONDS_PER_DAY)
                 }
@@ -188,7 +187,7 @@ fn between(from: &SqlType, to: &SqlType, context: &FunctionContext) -> Result<St
     Ok(Box::new(move |array| from_whole::<Int64Type>(array, ticks)))
 }
 
-/// A `DateTime64` as a number: whole seconds, or seconds and their fraction as a float.
+/// A `DateTime64` as a number: integer seconds, or a float with the fraction.
 pub(super) fn ticks_to_number(digits: u8, to: &SqlType) -> Option<Step> {
     let power = power_of(digits);
     if to.is_float() {

@@ -1,8 +1,8 @@
 //! `toUInt8` to `toInt64`, `toFloat64`, `toDate`, `toDateTime`, `toDecimal64`, `toString` and the like.
 //!
-//! Syntax: `toUInt8(x)`, `toDateTime(x [, zone])`, `toDateTime64(x, digits [, zone])`,
-//! `toDecimal64(x, scale)`, `toFixedString(x, bytes)`. The same as `CAST` to that type, but NULL
-//! gives NULL: the result is `Nullable` if the argument is.
+//! Syntax: `toUInt8(x)`, `toDateTime(x [, zone])`, `toDateTime64(x, digits [, zone])`, `toDecimal64(x, scale)`,
+//! `toFixedString(x, bytes)`. Like `CAST` to that type, but NULL gives NULL: the result is `Nullable` if the argument
+//! is.
 
 use std::sync::Arc;
 
@@ -97,7 +97,7 @@ fn bind(call: &Call<'_>, to: &SqlType) -> Result<Bound> {
     cast::bind(call.ty(0), &keeping_zone(call.ty(0), to), call.context)
 }
 
-/// To a date; a zone says on whose calendar the day of an instant is.
+/// To a date. The zone defines the calendar day of an instant.
 fn bind_date(call: &Call<'_>, to: &SqlType) -> Result<Bound> {
     match zone_at(call, 1)? {
         None => bind(call, to),
@@ -116,7 +116,7 @@ fn bind_date(call: &Call<'_>, to: &SqlType) -> Result<Bound> {
     }
 }
 
-/// As text; a second argument is the zone of a time.
+/// To text; the second argument is the zone of a time.
 fn bind_string(call: &Call<'_>) -> Result<Bound> {
     let Some(zone) = zone_at(call, 1)? else { return bind(call, &SqlType::String) };
     let zoned = match call.ty(0) {
@@ -129,7 +129,7 @@ fn bind_string(call: &Call<'_>) -> Result<Bound> {
     cast::bind(&zoned, &SqlType::String, call.context)
 }
 
-/// The zone that argument `index` names, if there is one.
+/// The zone in argument `index`, if it is present.
 pub(super) fn zone_at(call: &Call<'_>, index: usize) -> Result<Option<Arc<str>>> {
     if call.len() <= index {
         return Ok(None);

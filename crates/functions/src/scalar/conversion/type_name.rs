@@ -1,6 +1,6 @@
 //! `toTypeName`, `toColumnTypeName`, `toLowCardinality`, `materialize`, `identity`, `defaultValueOfArgumentType`.
 //!
-//! Syntax: `toTypeName(x)`. They look at a value's type, or hand the value on as it is; NULL included.
+//! Syntax: `toTypeName(x)`. They report the type of a value or pass it through, including NULL.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::FunctionContext;
 use crate::scalar::definition::Definition;
 use crate::scalar::{Argument, Arity, Bound, LowCardinality, Nulls, Operand, ScalarFunction};
 
-/// A function of one argument whose type it must see whole.
+/// A function of one argument that sees its complete type.
 pub(super) struct OfType {
     name: &'static str,
     bind: fn(&Argument) -> Bound,
@@ -46,7 +46,7 @@ pub(super) static IDENTITY: Definition =
         .sees_null()
         .low_cardinality(LowCardinality::Seen);
 
-/// The same value; how it is kept is the storage's matter.
+/// The same value; encoding is up to the storage.
 pub(super) static TO_LOW_CARDINALITY: Definition =
     Definition::new("toLowCardinality", Arity::Exactly(1), |call| {
         let ty = call.ty(0);
@@ -83,8 +83,8 @@ impl ScalarFunction for OfType {
     }
 }
 
-/// The default value of a type, so many times. The one of `Date32` is its zero date, 1900-01-01, though a
-/// column of it is filled with 1970-01-01.
+/// An array with the default value of a type. The default of `Date32` is its zero date 1900-01-01, although columns
+/// are filled with 1970-01-01.
 pub(super) fn default_of(ty: &SqlType, rows: usize) -> ArrayRef {
     const ZERO_DATE32: i32 = -25_567;
     match ty {
