@@ -1,9 +1,9 @@
 //! Membership in a set that is known before the query runs: the right side of `IN`.
 //!
-//! [`InSet`] is a DataFusion function of one or several columns; its set lives in it, so that a table
-//! engine that sees a call among its filters can take the keys from [`InSet::values`].
+//! [`InSet`] is a DataFusion function of one or several columns that owns its set. A table engine that finds a call
+//! among its filters can take the keys from [`InSet::values`].
 //!
-//! A NULL is in no set: the answer is always true or false.
+//! NULL is in no set: the result is always true or false.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -24,25 +24,25 @@ use datafusion::logical_expr::{
 };
 use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
 
-/// `in(a, b, ...)`: whether the row of the arguments is one of the rows of the set.
+/// `in(a, b, ...)`: whether the set contains the row of arguments.
 pub struct InSet {
     columns: Vec<ArrayRef>,
     keys: Keys,
     signature: Signature,
 }
 
-/// The set in the form in which it is probed.
+/// The set in the form that lookups use.
 enum Keys {
     /// One integer column; negative numbers as their two's complement.
     Words(HashSet<u64>),
-    /// One column of bytes: the rows of `values` that are different.
+    /// One column of bytes: the distinct rows of `values`.
     Bytes { values: BinaryViewArray, rows: HashTable<u32>, hasher: DefaultHashBuilder },
     /// Anything else, by its row encoding.
     Rows { converter: RowConverter, rows: HashSet<Box<[u8]>> },
 }
 
 impl InSet {
-    /// The set of the rows of `columns`, which have the same length; rows with a NULL are left out.
+    /// The set of the rows of `columns`, which have equal lengths. Skips rows with a NULL.
     pub fn new(columns: Vec<ArrayRef>) -> Result<InSet> {
         let columns = without_nulls(columns)?;
         let keys = Keys::build(&columns)?;
@@ -54,23 +54,23 @@ impl InSet {
         Arc::new(ScalarUDF::new_from_impl(self))
     }
 
-    /// The set behind a function, if it is one.
+    /// The set inside a function, if it is one.
     pub fn of(function: &ScalarUDF) -> Option<&InSet> {
         function.inner().downcast_ref::<InSet>()
     }
 
-    /// The members of a set of single values, duplicates possible, without NULL; for a set of tuples,
-    /// their first elements.
+    /// The members of a set of single values, without NULL, possibly with duplicates. For a set of tuples, their
+    /// first elements.
     pub fn values(&self) -> &ArrayRef {
         &self.columns[0]
     }
 
-    /// One array for each element of the tuple.
+    /// One array per tuple element.
     pub fn columns(&self) -> &[ArrayRef] {
         &self.columns
     }
 
-    /// How many different members there are.
+    /// The number of distinct members.
     pub fn count(&self) -> usize {
         match &self.keys {
             Keys::Words(words) => words.len(),
@@ -130,21 +130,21 @@ impl Keys {
             }
             Keys::Rows { converter, rows: set } => {
                 let rows = converter.convert_columns(columns).map_err(Error::of_arrow)?;
-                // The set has no NULL, so that no row with one is equal to a member.
+                // The set has no NULL, so that a row with NULL equals no member.
                 Ok(rows.iter().map(|row| Some(set.contains(row.as_ref()))).collect())
             }
         }
     }
 }
 
-/// Rows that go into a set before the query is asked whether it still wants them.
+/// Rows that are added to a set between two checks for cancellation.
 const ROWS_UNCHECKED: usize = 1 << 14;
 
 fn check_at(row: usize) -> Result<()> {
     if row % ROWS_UNCHECKED == 0 { checkpoint() } else { Ok(()) }
 }
 
-/// Bytes of a hash table of `count` elements: a power of two of slots of which seven in eight may be full.
+/// The bytes of a hash table with `count` elements: a power of two of slots, at most 7/8 full.
 fn table_bytes(count: usize, element: usize) -> u64 {
     (count.saturating_mul(8) / 7 + 1).next_power_of_two() as u64 * (element as u64 + 1)
 }
@@ -183,7 +183,7 @@ fn probe(column: &ArrayRef, found: impl Iterator<Item = bool>) -> BooleanArray {
     found.enumerate().map(|(row, found)| Some(found && !column.is_null(row))).collect()
 }
 
-/// The values of an integer column, whatever lies under a NULL included; `None` for other types.
+/// The values of an integer column, with arbitrary values for NULL; `None` for other types.
 fn words_of(column: &ArrayRef) -> Result<Option<ScalarBuffer<u64>>> {
     Ok(match column.data_type() {
         DataType::UInt8 | DataType::UInt16 | DataType::UInt32 | DataType::UInt64 => {

@@ -1,4 +1,4 @@
-//! A scalar function written down as a constant: its name, its rules and its `bind`.
+//! A scalar function defined by a constant: its name, its rules and its `bind`.
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use basalt_base::{Error, ErrorCode, Result, SqlType};
@@ -6,14 +6,14 @@ use basalt_base::{Error, ErrorCode, Result, SqlType};
 use super::{Argument, Arity, Bound, LowCardinality, Nulls, ScalarFunction, Volatility};
 use crate::FunctionContext;
 
-/// One call as a function's `bind` sees it.
+/// A call, as passed to the `bind` of a function.
 pub(super) struct Call<'a> {
     pub(super) name: &'static str,
     pub(super) args: &'a [Argument],
     pub(super) context: &'a FunctionContext,
 }
 
-/// A function without state of its own.
+/// A stateless function.
 pub(super) struct Definition {
     name: &'static str,
     aliases: &'static [&'static str],
@@ -26,14 +26,14 @@ pub(super) struct Definition {
     bind: fn(&Call<'_>) -> Result<Bound>,
 }
 
-/// An argument that takes a String and no FixedString, as in ClickHouse.
+/// An argument that can be a String but, as in ClickHouse, not a FixedString.
 pub(super) struct Refused {
     argument: usize,
     what: Width,
     code: ErrorCode,
 }
 
-/// Which strings of fixed width are meant.
+/// Which FixedString arguments are refused.
 #[derive(Clone, Copy, PartialEq)]
 enum Width {
     All,
@@ -46,19 +46,19 @@ impl Refused {
         Refused { argument, what: Width::All, code }
     }
 
-    /// A constant is taken.
+    /// Constants are accepted.
     pub(super) const fn column(argument: usize, code: ErrorCode) -> Refused {
         Refused { argument, what: Width::OfColumns, code }
     }
 
-    /// A column is taken.
+    /// Columns are accepted.
     pub(super) const fn constant(argument: usize, code: ErrorCode) -> Refused {
         Refused { argument, what: Width::OfConstants, code }
     }
 }
 
 impl Definition {
-    /// A function that gives NULL for NULL and depends on its arguments alone.
+    /// A function that gives NULL for NULL and depends only on its arguments.
     pub(super) const fn new(
         name: &'static str,
         arity: Arity,
@@ -87,7 +87,7 @@ impl Definition {
         self
     }
 
-    /// The function deals with NULL itself.
+    /// The function handles NULL itself.
     pub(super) const fn sees_null(mut self) -> Definition {
         self.nulls = Nulls::Custom;
         self
@@ -98,7 +98,7 @@ impl Definition {
         self
     }
 
-    /// The arguments that a FixedString cannot be.
+    /// The arguments that must not be a FixedString.
     pub(super) const fn refuses_fixed_string(mut self, refused: &'static [Refused]) -> Definition {
         self.refused = refused;
         self
@@ -165,7 +165,7 @@ impl<'a> Call<'a> {
         )
     }
 
-    /// ILLEGAL_TYPE_OF_ARGUMENT for types that do not go together.
+    /// ILLEGAL_TYPE_OF_ARGUMENT for incompatible types.
     pub(super) fn illegal_types(&self) -> Error {
         let types: Vec<String> = self.args.iter().map(|arg| arg.ty.to_string()).collect();
         let (name, types) = (self.name, types.join(", "));
@@ -190,7 +190,7 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Argument `index` must not be a FixedString; `code` says that it is one.
+    /// Argument `index` must not be a FixedString; `code` is the error if it is.
     pub(super) fn refuse_fixed_string(&self, index: usize, code: ErrorCode) -> Result<()> {
         if !matches!(self.ty(index).stripped(), SqlType::FixedString(_)) {
             return Ok(());

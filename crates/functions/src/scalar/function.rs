@@ -1,4 +1,4 @@
-//! The contract of a scalar function: what it declares, what binding gives, and the kernel that runs.
+//! The contract of a scalar function: its declaration, the result of binding, and the kernel.
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use crate::FunctionContext;
 
 /// A scalar function of the dialect.
 pub trait ScalarFunction: Send + Sync {
-    /// The name as ClickHouse writes it, for example `cityHash64`.
+    /// The name in ClickHouse's spelling, for example `cityHash64`.
     fn name(&self) -> &'static str;
 
-    /// Other names of the same function.
+    /// Other names of the function.
     fn aliases(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Whether `LENGTH` finds `length`: only the functions that standard SQL has are so.
+    /// Whether `LENGTH` also finds `length`: true only for functions of standard SQL.
     fn case_insensitive(&self) -> bool {
         false
     }
 
-    /// How many arguments a call may have; checked before [`ScalarFunction::bind`].
+    /// The number of arguments; checked before [`ScalarFunction::bind`].
     fn arity(&self) -> Arity;
 
-    /// Who deals with NULL.
+    /// The treatment of NULL arguments.
     fn nulls(&self) -> Nulls {
         Nulls::Propagate
     }
@@ -35,19 +35,19 @@ pub trait ScalarFunction: Send + Sync {
         Volatility::Immutable
     }
 
-    /// What becomes of `LowCardinality`.
+    /// The treatment of `LowCardinality` arguments.
     fn low_cardinality(&self) -> LowCardinality {
         LowCardinality::Kept
     }
 
-    /// Checks the argument types and gives the result type and the code that computes it.
+    /// Checks the argument types and returns the result type and the kernel.
     ///
-    /// Under [`Nulls::Propagate`] the types in `args` have no `Nullable` and no `LowCardinality`
-    /// around them, and neither must the returned type.
+    /// Under [`Nulls::Propagate`] the types in `args` are without `Nullable` and `LowCardinality`, and so must be the
+    /// result type.
     fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound>;
 }
 
-/// How many arguments a call may have.
+/// The number of arguments of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arity {
     Exactly(usize),
@@ -55,50 +55,50 @@ pub enum Arity {
     AtLeast(usize),
 }
 
-/// Who deals with NULL arguments.
+/// The treatment of NULL arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nulls {
-    /// The adaptor: a row with a NULL argument gives NULL. The kernel computes such rows too, from
-    /// whatever lies under the mask, and the result is thrown away: a kernel that can fail must
-    /// skip the rows whose operand is null (the arrays it gets keep their masks).
+    /// The adaptor: a row with a NULL argument gives NULL. The kernel also computes such rows, with arbitrary values,
+    /// and its result is discarded. A kernel that can fail must skip rows with NULL operands (arrays keep their
+    /// masks).
     Propagate,
-    /// The function: `bind` sees `Nullable` types and answers with the exact result type.
+    /// The function: `bind` sees `Nullable` types and returns the exact result type.
     Custom,
 }
 
-/// What becomes of a `LowCardinality` around the type of an argument.
+/// The treatment of `LowCardinality` around argument types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LowCardinality {
-    /// `bind` does not see it, and the result has it again: see [`low_cardinality_of`](super::low_cardinality_of).
+    /// Hidden from `bind`, and restored in the result: see [`low_cardinality_of`](super::low_cardinality_of).
     Kept,
-    /// `bind` does not see it; the result type is what `bind` answers.
+    /// Hidden from `bind`; the result has the type that `bind` returns.
     Dropped,
-    /// `bind` sees it, and answers with the exact result type.
+    /// Visible to `bind`, which returns the exact result type.
     Seen,
 }
 
-/// How often the value may change.
+/// When calls with equal arguments may have different results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Volatility {
-    /// Equal arguments, equal result: folded where the arguments are constant.
+    /// Never: folded if the arguments are constant.
     Immutable,
-    /// Equal within a query, as `now()` is.
+    /// Only in different queries, such as `now()`.
     Stable,
-    /// Equal arguments, equal result, and yet never folded, as `materialize` is.
+    /// Never, but the call is not folded, such as `materialize`.
     Late,
-    /// Anew for every row, as `rand()` is.
+    /// In every row, such as `rand()`.
     Volatile,
 }
 
-/// One argument of a call as `bind` sees it.
+/// An argument of a call, as passed to `bind`.
 #[derive(Clone, Debug)]
 pub struct Argument {
     pub ty: SqlType,
-    /// The value, as an array of one row, where the argument is a constant.
+    /// The value of a constant argument, as an array of one row.
     pub constant: Option<ArrayRef>,
 }
 
-/// What [`ScalarFunction::bind`] answers.
+/// The result of [`ScalarFunction::bind`].
 pub struct Bound {
     pub return_type: SqlType,
     pub kernel: Box<dyn Kernel>,
@@ -109,7 +109,7 @@ impl Bound {
         Bound { return_type, kernel: Box::new(kernel) }
     }
 
-    /// As [`Bound::new`], for code that returns one kind of array.
+    /// Like [`Bound::new`], for kernels that return one array type.
     pub fn of<A: Array + 'static>(
         return_type: SqlType,
         kernel: impl Fn(&[Operand], usize) -> Result<Arc<A>> + Send + Sync + 'static,
@@ -118,18 +118,18 @@ impl Bound {
     }
 }
 
-/// The code of one bound call. Every `Fn(&[Operand], rows) -> Result<ArrayRef>` is one.
+/// The kernel of a bound call. Implemented by every `Fn(&[Operand], rows) -> Result<ArrayRef>`.
 pub trait Kernel: Send + Sync {
-    /// One result for each of `rows` rows, of the carrier of the bound return type. An array of one
-    /// row is also right if every operand is constant.
+    /// One result for each of `rows` rows, in the carrier of the return type. If all operands are constant, an array
+    /// of one row is also allowed.
     fn evaluate(&self, operands: &[Operand], rows: usize) -> Result<ArrayRef>;
 
-    /// Whether it costs much less a row in blocks of a million rows.
+    /// Whether the cost per row is much lower in blocks of a million rows.
     fn prefers_large_blocks(&self) -> bool {
         false
     }
 
-    /// What the call looks up, if it is an attribute's value by key: `dictGet` and its kin.
+    /// The attribute lookup that the call does, for `dictGet` and similar functions.
     fn attribute(&self) -> Option<AttributeOf<'_>> {
         None
     }
@@ -141,16 +141,16 @@ impl<F: Fn(&[Operand], usize) -> Result<ArrayRef> + Send + Sync> Kernel for F {
     }
 }
 
-/// One argument of a call as a kernel sees it.
+/// An argument of a call, as passed to a kernel.
 #[derive(Clone, Debug)]
 pub struct Operand {
-    /// One value a row, or a single one if [`Operand::constant`].
+    /// One value per row, or one value if [`Operand::constant`].
     pub array: ArrayRef,
     pub constant: bool,
 }
 
 impl Operand {
-    /// The position in [`Operand::array`] that holds the value of `row`.
+    /// The position of the value of `row` in [`Operand::array`].
     pub fn index(&self, row: usize) -> usize {
         if self.constant { 0 } else { row }
     }
@@ -159,7 +159,7 @@ impl Operand {
         self.array.is_null(self.index(row))
     }
 
-    /// One value a row: a constant is repeated.
+    /// One value per row: a constant is repeated.
     pub fn full(&self, rows: usize) -> Result<ArrayRef> {
         if !self.constant || rows == 1 {
             return Ok(ArrayRef::clone(&self.array));

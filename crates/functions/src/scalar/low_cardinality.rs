@@ -1,13 +1,13 @@
-//! Which results are `LowCardinality` because an argument is.
+//! Whether a result is `LowCardinality`.
 
 use std::sync::Arc;
 
 use basalt_base::SqlType;
 
-/// The type of a result that is of type `plain` for arguments without `LowCardinality`.
+/// The type of a result whose type is `plain` for arguments without `LowCardinality`.
 ///
-/// `args` are the types of the arguments, and whether each is a constant. The result is `LowCardinality`
-/// if one argument is, if at most one is no constant and that one is `LowCardinality` too, and if the type can be.
+/// `args` are the types of the arguments, and whether each is a constant. The result is `LowCardinality` if an
+/// argument is, if all arguments but that one are constant, and if the type allows it.
 pub fn low_cardinality_of<'a>(
     plain: SqlType,
     args: impl IntoIterator<Item = (&'a SqlType, bool)>,

@@ -1,7 +1,7 @@
-//! Values as the bytes that ClickHouse keeps of them in memory: what hashes and reinterpretations see.
+//! Values as the bytes that ClickHouse holds in memory, for hashes and reinterpretations.
 //!
-//! Numbers are little-endian in their SQL type's width; a UUID is two little-endian words, the high
-//! one first; a decimal has the width of its digits.
+//! Numbers are little-endian in the width of their SQL type. A UUID is two little-endian words, the high one first. A
+//! decimal has the width of its digits.
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{Decimal128Type, Decimal256Type};
@@ -12,14 +12,14 @@ use super::operand::Bytes;
 
 /// The fixed-width values of an array, as little-endian bytes.
 pub(super) enum Memory<'a> {
-    /// Strings as they are.
+    /// Strings without conversion.
     Text(Bytes<'a>),
-    /// Values of one width, back to back.
+    /// Values of one width, stored contiguously.
     Fixed { bytes: Vec<u8>, width: usize },
 }
 
 impl<'a> Memory<'a> {
-    /// `None` for types that are not one value in memory: arrays, tuples, maps.
+    /// `None` for types without a contiguous value: arrays, tuples, maps.
     pub(super) fn of(ty: &SqlType, array: &'a ArrayRef) -> Result<Option<Memory<'a>>> {
         let fixed = |bytes, width| Ok(Some(Memory::Fixed { bytes, width }));
         match ty.stripped() {
@@ -66,7 +66,7 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// Bytes of a decimal of that many digits.
+/// The bytes of a decimal with that many digits.
 pub(super) fn decimal_width(precision: u8) -> usize {
     match precision {
         0..=9 => 4,

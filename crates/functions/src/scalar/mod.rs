@@ -1,9 +1,8 @@
 //! Scalar functions: a value for each row.
 //!
-//! [`ScalarFunction::bind`] is called once a call site, with the SQL types of the arguments and the
-//! values of the constant ones; it answers with the result type and a [`Kernel`], which is then
-//! called once a block. The adaptor around a kernel deals with constants, with `Nullable` and with
-//! `LowCardinality`, so that most kernels see plain arrays only.
+//! [`ScalarFunction::bind`] is called once per call site, with the SQL types of the arguments and the values of
+//! constant ones. It returns the result type and a [`Kernel`], which is called once per block. The adaptor around a
+//! kernel handles constants, `Nullable` and `LowCardinality`, so that most kernels see plain arrays only.
 
 mod address;
 mod arithmetic;

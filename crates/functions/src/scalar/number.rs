@@ -1,4 +1,4 @@
-//! Numbers of one Arrow type as numbers of another, the way ClickHouse converts them: integers wrap.
+//! Conversions between native numbers with ClickHouse's rules: integers wrap.
 
 use arrow::array::{Array, ArrowPrimitiveType, AsArray, PrimitiveArray};
 use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, i256};
@@ -6,7 +6,7 @@ use basalt_base::processor;
 use basalt_base::types::{decimal_as_float, power_of_ten};
 use basalt_base::{Error, Result, SqlType};
 
-/// Runs `$body` with `$T` standing for the Arrow type of an integer's carrier, or `$other`.
+/// Runs `$body` with `$T` as the Arrow type of an integer's carrier, or else `$other`.
 macro_rules! with_integer {
     ($carrier:expr, $T:ident => $body:expr, $other:expr) => {{
         use arrow::datatypes as arrow_types;
@@ -48,7 +48,7 @@ macro_rules! with_integer {
     }};
 }
 
-/// Runs `$body` with `$T` standing for the Arrow type of a number's carrier, or `$other`.
+/// Runs `$body` with `$T` as the Arrow type of a number's carrier, or else `$other`.
 macro_rules! with_number {
     ($carrier:expr, $T:ident => $body:expr, $other:expr) => {{
         use arrow::datatypes as arrow_types;
@@ -68,18 +68,18 @@ macro_rules! with_number {
 
 pub(super) use {with_integer, with_number};
 
-/// A native number that every other one can become.
+/// A native number to which all others can be converted.
 pub(super) trait Number: Copy + Default + PartialOrd + Send + Sync + 'static {
     const IS_FLOAT: bool;
     const IS_SIGNED: bool;
     const BITS: u32;
 
-    /// An integer, cut down to the bits that fit.
+    /// An integer, truncated to the bits that fit.
     fn from_i64(value: i64) -> Self;
     fn from_u64(value: u64) -> Self;
     fn from_f64(value: f64) -> Self;
     fn from_f32(value: f32) -> Self;
-    /// `self` in the type of `other`: see the three above.
+    /// `self` in the type of `other`, by the three functions above.
     fn wrap<N: Number>(self) -> N;
     fn to_i128(self) -> i128;
 }
@@ -146,8 +146,8 @@ float_number! {
     f64, from_f64, 64;
 }
 
-/// The whole part of a float, as the processor cuts it: what does not fit an `i64` is its minimum,
-/// but for what fits a `u64`.
+/// The integer part of a float, as the processor truncates it: out of the range of `i64` it is the minimum, except
+/// for values in the range of `u64`.
 #[inline(always)]
 fn truncate(value: f64) -> i64 {
     const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
@@ -160,7 +160,7 @@ fn truncate(value: f64) -> i64 {
     }
 }
 
-/// The numbers of `array` as numbers of type `T`; integers wrap, and NULLs stay.
+/// Converts the numbers of `array` to type `T`; integers wrap, and NULLs stay.
 pub(super) fn wrap_to<T>(array: &dyn Array) -> Result<PrimitiveArray<T>>
 where
     T: ArrowPrimitiveType,
@@ -188,7 +188,7 @@ where
     }, Err(Error::logical(format!("{} is not the carrier of a number", array.data_type()))))
 }
 
-/// Decimals as floats, or their whole parts as integers.
+/// Decimals as floats, or their integer parts as integers.
 fn wrap_decimals<T>(array: &dyn Array, scale: i8) -> Result<PrimitiveArray<T>>
 where
     T: ArrowPrimitiveType,

@@ -1,4 +1,4 @@
-//! Typed views of operands: what a kernel's loop reads, whether the operand is constant or not.
+//! Typed views of operands for the loops of kernels, for columns and constants.
 
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryViewArray, BinaryViewBuilder, FixedSizeBinaryArray,
@@ -34,7 +34,7 @@ impl<'a> Bytes<'a> {
         Ok(Bytes { source, mask: usize::MAX })
     }
 
-    /// The value of `row`; whatever lies under the mask where it is NULL.
+    /// The value of `row`; arbitrary bytes if it is NULL.
     #[inline]
     pub(super) fn get(&self, row: usize) -> &'a [u8] {
         let row = row & self.mask;
@@ -44,7 +44,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// The value if it is the same for all rows.
+    /// The value, if it is constant.
     pub(super) fn constant(&self) -> Option<&'a [u8]> {
         (self.mask == 0).then(|| self.get(0))
     }
@@ -80,7 +80,7 @@ impl Operand {
         Ok(Bytes { mask: self.mask(), ..Bytes::of(&self.array)? })
     }
 
-    /// The numbers of the operand as `T`; wider ones wrap.
+    /// The numbers of the operand converted to `T`; wider ones wrap.
     pub(super) fn numbers<T>(&self) -> Result<Numbers<T>>
     where
         T: ArrowPrimitiveType,
@@ -98,12 +98,12 @@ impl Operand {
     }
 }
 
-/// How many rows a kernel should compute: one if every operand is constant.
+/// The number of rows that a kernel should compute: one if every operand is constant.
 pub(super) fn rows_needed(operands: &[Operand], rows: usize) -> usize {
     if rows > 0 && !operands.is_empty() && operands.iter().all(|operand| operand.constant) { 1 } else { rows }
 }
 
-/// Which of `rows` rows have no NULL operand: the rows in which a kernel may fail.
+/// The rows without a NULL operand, in which a kernel may fail.
 pub(super) fn nulls_of(operands: &[Operand], rows: usize) -> Option<NullBuffer> {
     let mut union: Option<NullBuffer> = None;
     for operand in operands {
@@ -118,10 +118,10 @@ pub(super) fn nulls_of(operands: &[Operand], rows: usize) -> Option<NullBuffer> 
     union
 }
 
-/// So many bytes are made before somebody looks whether the query may hold them.
+/// The bytes that may be made before the memory limit is checked.
 const UNCHECKED_BYTES_MAX: usize = 1 << 20;
 
-/// Strings made row by row: `write` appends the bytes of a row to an empty buffer, many of them with [`append`].
+/// Strings made row by row: `write` appends the bytes of a row to an empty buffer, large amounts with [`append`].
 pub(super) fn build_strings(
     rows: usize,
     mut write: impl FnMut(usize, &mut Vec<u8>) -> Result<()>,
@@ -142,7 +142,7 @@ pub(super) fn build_strings(
     Ok(builder.finish())
 }
 
-/// Appends to a string that may become long: an error before the query holds more than it may.
+/// Appends to a string that may become long. Checks the query's memory limit first.
 #[inline]
 pub(super) fn append(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     if out.capacity() - out.len() < bytes.len() {
@@ -152,7 +152,7 @@ pub(super) fn append(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Room for `additional` bytes behind `out`.
+/// Reserves `additional` bytes in `out`.
 pub(super) fn reserve(out: &mut Vec<u8>, additional: usize) -> Result<()> {
     let needed = out.len().saturating_add(additional);
     if u32::try_from(needed).is_err() {
@@ -185,7 +185,7 @@ pub(super) fn slice_strings<'a>(
     Ok(builder.finish())
 }
 
-/// Appends a string; one that is larger than a view can say is refused.
+/// Appends a string; refuses one that is too large for a view.
 pub(super) fn push_string(builder: &mut BinaryViewBuilder, bytes: &[u8]) -> Result<()> {
     if bytes.len() > UNCHECKED_BYTES_MAX {
         check_allocation(bytes.len() as u64)?;

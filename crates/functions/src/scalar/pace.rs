@@ -1,19 +1,19 @@
-//! Whether the query may go on, asked in loops whose steps are of very different lengths.
+//! Checks for cancellation in loops whose steps take very different times.
 
 use basalt_base::Result;
 use basalt_base::query::checkpoint;
 
-/// Units of work between two questions.
+/// Units of work between two checks.
 const UNITS_MAX: usize = 1 << 20;
 
-/// The work that was done since the last question.
+/// The work since the last check.
 #[derive(Default)]
 pub(super) struct Pace {
     units: usize,
 }
 
 impl Pace {
-    /// Work of `units`, each of them some nanoseconds.
+    /// Adds `units` of work, each of a few nanoseconds.
     #[inline]
     pub(super) fn step(&mut self, units: usize) -> Result<()> {
         self.units = self.units.saturating_add(units);

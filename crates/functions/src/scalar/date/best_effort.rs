@@ -22,19 +22,19 @@ const MONTHS: [&[u8; 3]; 12] =
     [b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec"];
 const WEEKDAYS: [&[u8; 3]; 7] = [b"mon", b"tue", b"wed", b"thu", b"fri", b"sat", b"sun"];
 const NANOSECOND_DIGITS: u8 = 9;
-/// Two-digit years below this are of the third millennium.
+/// Two-digit years below this are in the third millennium.
 const CENTURY_TURN: i64 = 70;
 /// How far `MSK` is ahead of UTC.
 const MOSCOW_HOURS: i64 = 3;
 
-/// An instant: seconds since 1970 and nanoseconds.
+/// An instant in seconds and nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Instant {
     second: i64,
     nanosecond: i64,
 }
 
-/// What was read so far.
+/// The fields read so far.
 #[derive(Default)]
 struct Found {
     year: Option<i64>,
@@ -42,9 +42,9 @@ struct Found {
     day: Option<i64>,
     clock: Option<i64>,
     nanosecond: i64,
-    /// Seconds ahead of UTC; `None`: the zone's own.
+    /// Seconds ahead of UTC; `None` means the zone's own offset.
     offset: Option<i64>,
-    /// Noon or later.
+    /// Whether it is noon or later.
     afternoon: Option<bool>,
     unix: Option<i64>,
 }
@@ -72,7 +72,7 @@ impl Scanner<'_> {
         found
     }
 
-    /// Digits that follow: their value and how many they are.
+    /// The following digits: their value and their number.
     fn number(&mut self) -> Option<(i64, usize)> {
         let start = self.at;
         let mut value = 0_i64;
@@ -83,7 +83,7 @@ impl Scanner<'_> {
         (self.at > start).then_some((value, self.at - start))
     }
 
-    /// The date separator that follows, if a digit comes after it.
+    /// The following date separator, if a digit comes after it.
     fn separator(&mut self) -> Option<u8> {
         let byte = self.peek().filter(|byte| matches!(byte, b'-' | b'/' | b'.'))?;
         self.text.get(self.at + 1).filter(|next| next.is_ascii_digit())?;
@@ -92,7 +92,7 @@ impl Scanner<'_> {
     }
 }
 
-/// The instant that `text` names; `zone` is that of a text that names none.
+/// The instant that `text` names; `zone` applies if the text has no zone.
 fn parse(text: &[u8], zone: Zone) -> Option<Instant> {
     let mut scanner = Scanner { text: text.trim_ascii(), at: 0 };
     let mut found = Found::default();
@@ -171,7 +171,7 @@ fn read_year_first(scanner: &mut Scanner<'_>, found: &mut Found, year: i64) -> O
 /// `3/2/2020`, `3.2.20`, `3 Feb`, or the day after a month's name.
 fn read_day_first(scanner: &mut Scanner<'_>, found: &mut Found, value: i64) -> Option<()> {
     if found.day.is_some() {
-        // A year of two digits at the end, or an hour without minutes before `pm`.
+        // A final two-digit year, or an hour without minutes before `pm`.
         if found.year.is_none() {
             found.year = Some(full_year(value));
         } else if found.clock.is_none() {
@@ -194,7 +194,7 @@ fn read_day_first(scanner: &mut Scanner<'_>, found: &mut Found, value: i64) -> O
             _ => return None,
         });
     }
-    // Only one of the two can be a month above 12.
+    // Only one of the two numbers can exceed 12.
     if found.month > Some(12) {
         std::mem::swap(&mut found.month, &mut found.day);
     }
@@ -319,7 +319,7 @@ pub(super) fn parse_block(texts: &ArrayRef, zone: Zone) -> Result<ArrayRef> {
     Ok(Arc::new(UInt32Array::from(seconds)))
 }
 
-/// What a text that cannot be read becomes.
+/// The result for text that cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OnFailure {
     Refuse,
@@ -352,7 +352,7 @@ fn parse_rows<N: Default>(
 pub(super) struct ParseBestEffort {
     name: &'static str,
     on_failure: OnFailure,
-    /// The result is a DateTime64; the second argument is its precision.
+    /// Whether the result is a DateTime64 with the precision in the second argument.
     fine: bool,
 }
 
@@ -426,7 +426,7 @@ impl ScalarFunction for ParseBestEffort {
     }
 }
 
-/// Rows whose text is NULL are NULL.
+/// Makes rows NULL whose text is NULL.
 fn keep_nulls<T: arrow::array::ArrowPrimitiveType>(
     parsed: arrow::array::PrimitiveArray<T>,
     texts: &ArrayRef,

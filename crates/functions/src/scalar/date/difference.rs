@@ -1,4 +1,4 @@
-//! `dateDiff(unit, a, b)`: how many borders of a unit lie between two times; `age`: how many whole units.
+//! `dateDiff(unit, a, b)`: how many boundaries of a unit are between two times; `age`: how many complete units.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::unit::{fraction_digits, parse_unit};
 use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
 
-/// Digits of a second that `age` looks at.
+/// The digits of a second that `age` uses.
 const FINE_DIGITS: u8 = 6;
 
 pub(super) static DATE_DIFF: Difference =
@@ -25,7 +25,7 @@ pub(super) static AGE: Difference = Difference { name: "age", aliases: &[], whol
 pub(super) struct Difference {
     name: &'static str,
     aliases: &'static [&'static str],
-    /// Whole units that passed, not borders.
+    /// Whether to count complete units instead of boundaries.
     whole: bool,
 }
 
@@ -115,7 +115,7 @@ fn ticks(source: Source, array: &ArrayRef, digits: u8) -> PrimitiveArray<Int64Ty
     }
 }
 
-/// How many borders of `unit` passed since a fixed time.
+/// The number of boundaries of `unit` since a fixed time.
 fn borders(source: Source, array: &ArrayRef, unit: IntervalUnit) -> PrimitiveArray<Int64Type> {
     let calendar = Calendar::new();
     let zone = source.zone();
@@ -137,14 +137,14 @@ fn borders(source: Source, array: &ArrayRef, unit: IntervalUnit) -> PrimitiveArr
     }
 }
 
-/// Is added to the borders between two times, so that only whole units count: -1 or 1 if
-/// the later one has not got as far into its unit as the earlier one, else 0.
+/// The correction from boundaries to complete units: -1 or 1 if the later time is less far into its unit than the
+/// earlier one, else 0.
 fn missing_unit(unit: IntervalUnit, from: (i64, Zone), to: (i64, Zone)) -> i64 {
     let backwards = from.0 > to.0;
     let (from, to) = (local_ticks(from), local_ticks(to));
     let (earlier, later) = if backwards { (to, from) } else { (from, to) };
     let is_short = match unit {
-        // As ClickHouse's, which compares the weekdays in the order of the arguments.
+        // As in ClickHouse, which compares the weekdays in the order of the arguments.
         IntervalUnit::Week => {
             let day_ticks = DAY * ticks_per_second(FINE_DIGITS);
             let of_week = |tick: i64| weekday(tick.div_euclid(day_ticks) as i32);
@@ -164,7 +164,7 @@ fn local_ticks((tick, zone): (i64, Zone)) -> i64 {
     tick.saturating_add(i64::from(zone.offset_at(tick.div_euclid(ticks))) * ticks)
 }
 
-/// How far into its unit a local time in microseconds is.
+/// The time since the start of the unit, for a local time in microseconds.
 fn progress(unit: IntervalUnit, local: i64) -> i64 {
     const DAYS_PER_MONTH: i64 = 32;
     let ticks = ticks_per_second(FINE_DIGITS);

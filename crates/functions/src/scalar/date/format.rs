@@ -26,16 +26,16 @@ const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-/// From Monday.
+/// Starting with Monday.
 const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-/// Letters of an abbreviated name.
+/// The length of an abbreviated name.
 const SHORT: usize = 3;
-/// The specifiers that [`Moment::print`] knows; `%%` is text.
+/// The specifiers of [`Moment::print`]; `%%` is text.
 const SPECIFIERS: &str = "aAbcCdDeEfFgGhHiIjklmMnpQrRsSTtuVwWyYz";
-/// Specifiers of MySQL that ClickHouse knows and refuses.
+/// MySQL's specifiers that ClickHouse knows and refuses.
 const REFUSED: &str = "UvxXE";
 
-/// A pattern taken apart.
+/// A parsed pattern.
 pub(super) struct Pattern {
     tokens: Vec<FormatToken>,
 }
@@ -106,12 +106,12 @@ impl Pattern {
     }
 }
 
-/// What clock and calendar show.
+/// A time in fields of calendar and clock.
 struct Moment {
     days: i32,
     second_of_day: i64,
     offset: i64,
-    /// The fraction of the second and its digits.
+    /// The fraction of the second, and its number of digits.
     fraction: (i64, u8),
 }
 
@@ -211,7 +211,7 @@ impl Moment {
     }
 }
 
-/// Formatted text into bytes.
+/// A writer of formatted text into bytes.
 struct Text<'a>(&'a mut Vec<u8>);
 
 impl Write for Text<'_> {
@@ -274,7 +274,7 @@ impl ScalarFunction for MonthName {
     }
 }
 
-/// `dateName('month', t, zone)`: a part in words or digits.
+/// `dateName('month', t, zone)`: a part as a name or a number.
 pub(super) struct DateName;
 
 impl ScalarFunction for DateName {

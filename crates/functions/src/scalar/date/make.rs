@@ -19,12 +19,12 @@ pub(super) static MAKE_DATE32: MakeDate = MakeDate { name: "makeDate32", wide: t
 const DATE_YEARS: std::ops::RangeInclusive<i64> = 1970..=2149;
 const DATE32_YEARS: std::ops::RangeInclusive<i64> = 0..=9999;
 const DATE_TIME_YEARS: std::ops::RangeInclusive<i64> = 1970..=9999;
-/// In every year, a leap year too.
+/// The same for every year, including leap years.
 const DAYS_OF_YEAR: std::ops::RangeInclusive<i64> = 1..=365;
-/// Hours, minutes and seconds have two digits, and run on into the next unit.
+/// Hours, minutes and seconds have two digits; larger values carry over into the next unit.
 const CLOCK_MAX: i64 = 99;
 
-/// Two arguments are a year and a day of it; what the calendar does not have is 1970-01-01.
+/// Two arguments are a year and a day of the year. A day that does not exist gives 1970-01-01.
 pub(super) struct MakeDate {
     name: &'static str,
     wide: bool,
@@ -65,7 +65,7 @@ impl ScalarFunction for MakeDate {
     }
 }
 
-/// A day up to the 31st that its month lacks runs on into the next one, as in ClickHouse.
+/// As in ClickHouse, a day up to 31 that its month lacks carries over into the next month.
 fn civil_day(years: &std::ops::RangeInclusive<i64>, year: i64, month: i64, day: i64) -> Option<i64> {
     let exists = years.contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
     exists.then(|| i64::from(days_from_civil(year as i32, month as u32, day as u32)))

@@ -14,7 +14,7 @@ use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction, Volatility}
 
 const MICROSECONDS: u64 = 1_000_000;
 
-/// A kernel that answers one value.
+/// A kernel that returns one value.
 fn constant(ty: SqlType, value: ArrayRef) -> Bound {
     Bound::new(ty, move |_: &[Operand], rows: usize| {
         Operand { array: Arc::clone(&value), constant: true }.full(rows)
@@ -83,7 +83,7 @@ impl ScalarFunction for Now64 {
     }
 }
 
-/// The digits of a second that a constant argument names.
+/// The precision in a constant argument.
 pub(super) fn constant_precision(function: &str, arg: &Argument) -> Result<u8> {
     let value = arg.constant.as_ref().filter(|_| arg.ty.stripped().is_integer());
     let Some(value) = value else {

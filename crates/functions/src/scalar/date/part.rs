@@ -1,4 +1,4 @@
-//! Parts of a date or a time: `toYear`, `toHour`, `toYYYYMM`, `toRelativeDayNum` and their like.
+//! Parts of a date or a time: `toYear`, `toHour`, `toYYYYMM`, `toRelativeDayNum` and others.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
 
 const HOURS_PER_DAY: i64 = 24;
 
-/// A function of one part; the second argument, if any, is the zone to read the clock in.
+/// A function that extracts one part. The optional second argument is the zone.
 pub(super) struct PartOf {
     name: &'static str,
     aliases: &'static [&'static str],
@@ -119,7 +119,7 @@ fn part_type(part: Part) -> SqlType {
     }
 }
 
-/// One loop a part, so that each is as tight as it can be.
+/// One specialized loop per part.
 fn take_part(part: Part, source: Source, array: &ArrayRef) -> ArrayRef {
     let calendar = Calendar::new();
     macro_rules! of_day {
@@ -181,17 +181,17 @@ fn take_part(part: Part, source: Source, array: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// Weeks begin on Monday. The one before 1970's first is as number 0 as the one of its first day.
+/// Weeks begin on Monday. The weeks before and after the first Monday of 1970 both have number 0.
 pub(super) fn relative_week(days: i32) -> i32 {
     (week_start(days, MONDAY_FIRST) + 8) / 7
 }
 
-/// Where the zone is ahead of UTC by a fraction of an hour, hours begin where they did in 1970.
+/// If the zone's offset has a fraction of an hour, hours begin where they did in 1970.
 fn relative_hour(second: i64, zone: Zone) -> i64 {
     if zone.has_whole_hours() { second.div_euclid(HOUR) } else { stable_hour(second, zone) + HOURS_PER_DAY }
 }
 
-/// Hours since the zone's midnight as it was in 1970.
+/// Hours since the midnight of the zone in 1970.
 pub(super) fn stable_hour(second: i64, zone: Zone) -> i64 {
     (second - i64::from(zone.offset_at(0))).div_euclid(HOUR)
 }
@@ -201,7 +201,7 @@ fn year_month_day(calendar: Calendar, days: i32) -> u32 {
     u32::from(day.year) * 10_000 + u32::from(day.month) * 100 + u32::from(day.day)
 }
 
-/// `toDayOfWeek(t, mode, zone)`: the second argument says where weeks begin and how days count.
+/// `toDayOfWeek(t, mode, zone)`: the mode selects the first day of the week and the numbering.
 pub(super) struct ToDayOfWeek;
 
 impl ScalarFunction for ToDayOfWeek {

@@ -1,5 +1,4 @@
-//! Rounding down to a whole unit: `toStartOfMonth`, `toStartOfHour`, `toStartOfInterval`, `dateTrunc`
-//! and their like.
+//! Rounding down to a unit of time: `toStartOfMonth`, `toStartOfHour`, `toStartOfInterval`, `dateTrunc` and others.
 
 use std::sync::Arc;
 
@@ -17,12 +16,12 @@ use super::week::{MONDAY_FIRST, week_start};
 use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
 
-/// Weeks of several weeks count from this day, the first Monday of 1970.
+/// Intervals of several weeks count from this day, the first Monday of 1970.
 const FIRST_MONDAY: i32 = 4;
-/// Months of several months count from January of this year.
+/// Intervals of several months count from January of this year.
 const MONTHS_FROM_YEAR: i32 = 1_900;
 
-/// `toStartOf...` of one argument and a zone: the result is a Date.
+/// `toStartOf...` with an argument and a zone; the result is a Date.
 pub(super) struct StartOfDays {
     name: &'static str,
     aliases: &'static [&'static str],
@@ -92,7 +91,7 @@ fn round_to_days(kind: DaysKind, source: Source, array: &ArrayRef) -> ArrayRef {
         DaysKind::Year => dates!(|days| calendar.year_start(days)),
         DaysKind::IsoYear => dates!(|days| {
             let (year, _) = basalt_base::civil::iso_week(i32::from(date_of(days)));
-            // January 4th always lies in week 1.
+            // January 4th is always in week 1.
             week_start(days_from_civil(year, 1, 4), MONDAY_FIRST)
         }),
         DaysKind::Quarter => dates!(|days| calendar.quarter_start(days)),
@@ -105,7 +104,7 @@ fn round_to_days(kind: DaysKind, source: Source, array: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// `toStartOfDay`, `toStartOfHour`, `toStartOfFiveMinutes`, `timeSlot`: the result is a DateTime.
+/// `toStartOfDay`, `toStartOfHour`, `toStartOfFiveMinutes`, `timeSlot`; the result is a DateTime.
 pub(super) struct StartOfTime {
     name: &'static str,
     aliases: &'static [&'static str],
@@ -153,7 +152,7 @@ impl ScalarFunction for StartOfTime {
     }
 }
 
-/// The kernel for a `DateTime` rounded down to `count` of `unit`, which is a day or less.
+/// The kernel that rounds a `DateTime` down to `count` of `unit`, which is a day or less.
 fn round_kernel(
     source: Source,
     unit: IntervalUnit,
@@ -168,7 +167,7 @@ fn round_kernel(
     }
 }
 
-/// An instant rounded down by the zone's clock, which is `offset` ahead of UTC.
+/// An instant rounded down in local time, which is `offset` ahead of UTC.
 #[inline]
 fn round_instant(second: i64, offset: i64, zone: Zone, unit: IntervalUnit, count: i64) -> i64 {
     let local = second + offset;
@@ -185,7 +184,8 @@ fn round_instant(second: i64, offset: i64, zone: Zone, unit: IntervalUnit, count
     }
 }
 
-/// Spans count from 1970 in zones without fractions of an hour since then; elsewhere and before from midnight.
+/// Intervals count from 1970 in zones without fractional offsets since then; elsewhere, and before 1970, from
+/// midnight.
 #[inline]
 fn round_span(second: i64, offset: i64, zone: Zone, span: i64, from_epoch: bool) -> i64 {
     if from_epoch && second >= 0 {
@@ -194,7 +194,7 @@ fn round_span(second: i64, offset: i64, zone: Zone, span: i64, from_epoch: bool)
     second - (second - midnight(second, offset, zone)).rem_euclid(span)
 }
 
-/// Several hours count from midnight, by the numbers that the clock shows.
+/// Intervals of several hours count from midnight, by local clock time.
 #[inline]
 fn round_hours(second: i64, offset: i64, zone: Zone, span: i64) -> i64 {
     let midnight = midnight(second, offset, zone);
@@ -208,7 +208,7 @@ fn round_hours(second: i64, offset: i64, zone: Zone, span: i64) -> i64 {
     midnight + if rounded >= changed_at { (rounded - change).max(changed_at) } else { rounded }
 }
 
-/// The instant at which the day of `second` began.
+/// The start of the day of `second`.
 #[inline]
 fn midnight(second: i64, offset: i64, zone: Zone) -> i64 {
     let local = second + offset;
@@ -219,7 +219,7 @@ fn midnight(second: i64, offset: i64, zone: Zone) -> i64 {
     zone.from_local(local - local.rem_euclid(DAY))
 }
 
-/// The first instant with the offset of `after`, which lies less than two days behind `before`.
+/// The first instant with the offset of `after`, which is less than two days after `before`.
 fn change_between(zone: Zone, before: i64, after: i64) -> i64 {
     let changed = zone.offset_at(after);
     let (mut before, mut after) = (before, after);
@@ -282,7 +282,7 @@ impl ScalarFunction for ToStartOfInterval {
             return Ok(Bound::new(ty, round_kernel(source, unit, count)));
         }
         let count = i32::try_from(count).unwrap_or(i32::MAX);
-        // As ClickHouse's: a day that a Date32 has and a Date has not wraps.
+        // As in ClickHouse, a Date32 day out of the range of Date wraps.
         let narrow: fn(i32) -> u16 =
             if let Source::Date32(_) = source { |days| days as u16 } else { date_of };
         Ok(Bound::new(SqlType::Date, move |operands: &[Operand], _: usize| {
@@ -294,7 +294,7 @@ impl ScalarFunction for ToStartOfInterval {
 }
 
 fn interval_count(function: &str, arg: &Argument) -> Result<i64> {
-    /// A century of seconds: beyond it, products with days stay far from overflow all the same.
+    /// A century of seconds: larger than any sensible interval, and products with days still cannot overflow.
     const COUNT_MAX: i64 = 1 << 32;
     let value = arg.constant.as_ref().filter(|value| !value.is_null(0));
     match value.map(|value| value.as_primitive::<Int64Type>().value(0)) {
@@ -362,7 +362,7 @@ impl ScalarFunction for DateTrunc {
     }
 }
 
-/// A `DateTime64` with so many digits of its fraction.
+/// A `DateTime64` truncated to that many fractional digits.
 fn trunc_fraction(precision: u8, digits: u8, zone: Option<Arc<str>>) -> Bound {
     let (given, wanted) = (ticks_per_second(precision), ticks_per_second(digits));
     Bound::new(SqlType::DateTime64 { precision: digits, zone }, move |operands: &[Operand], _: usize| {

@@ -1,4 +1,4 @@
-//! `addDays(t, n)`, `subtractMonths(t, n)` and their like: a time some units later or earlier.
+//! `addDays(t, n)`, `subtractMonths(t, n)` and others: moves a time by a number of units.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use super::source::{DAY, FIRST_DAY, HOUR, LAST_DAY, MINUTE, Source, ticks_per_se
 use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Converter, Operand, ScalarFunction};
 
-/// Digits behind the point of a `Date32` plus hours: what ClickHouse makes of it.
+/// ClickHouse's precision for a `Date32` plus hours.
 const DATE32_TIME_PRECISION: u8 = 3;
 const TEXT_PRECISION: u8 = 3;
-/// 2299-12-31: where the table of days ends that ClickHouse adds months in.
+/// 2299-12-31, the end of the table in which ClickHouse adds months.
 const LAST_TABLE_DAY: i32 = 120_529;
 
 pub(super) struct Shift {
@@ -72,7 +72,7 @@ impl ScalarFunction for Shift {
     }
 }
 
-/// What one unit is.
+/// A unit and a direction.
 #[derive(Clone, Copy)]
 struct Step {
     unit: IntervalUnit,
@@ -95,7 +95,7 @@ fn bind_shift(
             format!("function `{name}` takes a number of units, got {amount}"),
         ));
     }
-    // A string is read as a time of milliseconds.
+    // A string is parsed as a time in milliseconds.
     let text = SqlType::DateTime64 { precision: TEXT_PRECISION, zone: None };
     let (time, parse) = match time {
         SqlType::String => (&text, Some(Converter::new(time, &text, context)?)),
@@ -117,11 +117,11 @@ fn bind_shift(
     }))
 }
 
-/// Whole units; a fraction is cut off. One for each row.
+/// The number of units for each row, truncated.
 fn amounts(operand: &Operand, rows: usize, sign: i64) -> Result<PrimitiveArray<Int64Type>> {
     let array = operand.full(rows)?;
     let whole = match array.data_type() {
-        // Beyond the range of Int64 only, where no date is either.
+        // Wraps only beyond the range of Int64, where there is no date either.
         DataType::UInt64 => array.as_primitive::<arrow::datatypes::UInt64Type>().unary(|n| n as i64),
         _ => cast(&array, &DataType::Int64).map_err(Error::of_arrow)?.as_primitive::<Int64Type>().clone(),
     };
@@ -188,7 +188,7 @@ fn seconds(unit: IntervalUnit, count: i64) -> i64 {
     })
 }
 
-/// A day `count` units later; `unit` is a day or more.
+/// A day moved by `count` units; `unit` is a day or more.
 fn shift_days(day: i32, unit: IntervalUnit, count: i64) -> i32 {
     match unit {
         IntervalUnit::Day => day.wrapping_add(count as i32),
@@ -199,18 +199,18 @@ fn shift_days(day: i32, unit: IntervalUnit, count: i64) -> i32 {
     }
 }
 
-/// The day that ClickHouse makes a `Date` of, where the type has no such day: days wrap, months stop at
-/// 1970 and at the last day of its table.
+/// The day that ClickHouse stores in a `Date` for a day out of range: days wrap, months stop at 1970 and at the last
+/// day of its table.
 fn narrow_day(day: i32, unit: IntervalUnit) -> i32 {
     if unit < IntervalUnit::Month { day } else { day.clamp(0, LAST_TABLE_DAY) }
 }
 
-/// As [`narrow_day`], for times, which stop at 1970 by themselves.
+/// Like [`narrow_day`], for times, which already stop at 1970.
 fn last_of_table(day: i32, unit: IntervalUnit) -> i32 {
     if unit < IntervalUnit::Month { day } else { day.min(LAST_TABLE_DAY) }
 }
 
-/// An instant `count` units later; days and more keep the clock's time, on a day that `in_range` chooses.
+/// An instant moved by `count` units. Units of a day or more keep the local time, on a day that `in_range` clamps.
 fn shift_second(
     second: i64,
     zone: Zone,
@@ -231,12 +231,12 @@ fn shift_second(
     zone.from_local(i64::from(in_range(shifted)) * DAY + local.rem_euclid(DAY))
 }
 
-/// A day, or the last one before the calendar ends.
+/// The day, or the last day of the calendar.
 fn far_day(day: i64) -> i32 {
     day.clamp(i64::from(FIRST_DAY), i64::from(LAST_DAY)) as i32
 }
 
-/// `dateAdd('day', 3, t)` and `dateSub`: the unit in a constant string, then the number.
+/// `dateAdd('day', 3, t)` and `dateSub`: the unit as a constant string, then the number.
 pub(super) struct DateShift {
     name: &'static str,
     aliases: &'static [&'static str],

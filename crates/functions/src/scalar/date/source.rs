@@ -1,4 +1,4 @@
-//! The time argument of a function: one of the four types, and the zone in which it is read.
+//! The time argument of a function: one of four types, and its zone.
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,11 +14,11 @@ use crate::scalar::{Argument, Operand};
 pub(super) const DAY: i64 = 86_400;
 pub(super) const HOUR: i64 = 3_600;
 pub(super) const MINUTE: i64 = 60;
-/// The days that a `Date32` has: 0000-01-01 to 9999-12-31.
+/// The first and last day of a `Date32`: 0000-01-01 to 9999-12-31.
 pub(in crate::scalar) const FIRST_DAY: i32 = -719_528;
 pub(in crate::scalar) const LAST_DAY: i32 = 2_932_896;
 
-/// How a column says when. The zone of a day is the one at whose midnight it begins.
+/// The type of a time column. For a date, the zone decides at which midnight the day begins.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source {
     Date(Zone),
@@ -28,7 +28,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// What `ty` says; `zone` is an explicit zone argument. ILLEGAL_TYPE_OF_ARGUMENT for other types.
+    /// The source for type `ty`; `zone` is an explicit zone argument. ILLEGAL_TYPE_OF_ARGUMENT for other types.
     pub(super) fn new(
         function: &str,
         ty: &SqlType,
@@ -56,7 +56,7 @@ impl Source {
         matches!(self, Source::DateTime(_) | Source::DateTime64 { .. })
     }
 
-    /// The zone that the clock is read in.
+    /// The zone of the local time.
     pub(super) fn zone(&self) -> Zone {
         match self {
             Source::Date(zone) | Source::Date32(zone) => *zone,
@@ -64,7 +64,7 @@ impl Source {
         }
     }
 
-    /// `f(day)` for each row; days since 1970-01-01 as the zone's calendar shows them.
+    /// `f(day)` for each row, with days since 1970-01-01 in the zone's calendar.
     #[inline]
     pub(super) fn map_days<O: ArrowPrimitiveType>(
         &self,
@@ -78,7 +78,7 @@ impl Source {
         }
     }
 
-    /// `f(second)` for each row; seconds since 1970-01-01 00:00:00 as the zone's clock shows them.
+    /// `f(second)` for each row, with seconds since 1970-01-01 00:00:00 in local time.
     #[inline]
     pub(super) fn map_local<O: ArrowPrimitiveType>(
         &self,
@@ -101,8 +101,8 @@ impl Source {
         }
     }
 
-    /// `f(second, offset)` for each row: seconds since 1970-01-01 00:00:00 UTC, and how far the zone's
-    /// clock is ahead. Days begin at the zone's midnight.
+    /// `f(second, offset)` for each row: seconds since 1970-01-01 00:00:00 UTC, and the zone's offset from UTC. Dates
+    /// are converted at local midnight.
     #[inline]
     pub(super) fn map_instants<O: ArrowPrimitiveType>(
         &self,
@@ -145,13 +145,13 @@ pub(super) fn illegal_time(function: &str, ty: &SqlType) -> Error {
     )
 }
 
-/// The zone that a constant argument names.
+/// The zone in a constant argument.
 pub(super) fn constant_zone(function: &str, arg: &Argument) -> Result<Zone> {
     let name = constant_text(function, arg, "a time zone")?;
     Zone::parse(&name)
 }
 
-/// The text of a constant argument; `what` says what it is for.
+/// The text of a constant argument; `what` names its purpose in errors.
 pub(super) fn constant_text(function: &str, arg: &Argument, what: &str) -> Result<String> {
     match &arg.constant {
         Some(value) if arg.ty.stripped() == &SqlType::String && !value.is_null(0) => {
@@ -164,7 +164,7 @@ pub(super) fn constant_text(function: &str, arg: &Argument, what: &str) -> Resul
     }
 }
 
-/// The name that a result type has: an explicit zone if there is one, else the argument's.
+/// The zone name of a result type: the explicit zone if there is one, else the argument's.
 pub(super) fn zone_name(ty: &SqlType, zone: Option<&Argument>, function: &str) -> Result<Option<Arc<str>>> {
     if let Some(zone) = zone {
         return Ok(Some(constant_zone(function, zone)?.name().into()));
@@ -175,7 +175,7 @@ pub(super) fn zone_name(ty: &SqlType, zone: Option<&Argument>, function: &str) -
     })
 }
 
-/// The values of the first operand; the result of a kernel over it has as many rows.
+/// The values of the first operand; the result has the same number of rows.
 pub(super) fn first(operands: &[Operand]) -> &ArrayRef {
     &operands[0].array
 }
@@ -192,7 +192,7 @@ pub(super) struct CivilDay {
     pub(super) day: u8,
 }
 
-/// Every day that a `Date` can hold: half of the work of reading a calendar is looking here.
+/// Every day in the range of `Date`: a lookup is half the cost of computing it.
 static DAYS: LazyLock<Vec<CivilDay>> = LazyLock::new(|| (0..=i32::from(u16::MAX)).map(compute_day).collect());
 
 fn compute_day(days: i32) -> CivilDay {
@@ -200,7 +200,7 @@ fn compute_day(days: i32) -> CivilDay {
     CivilDay { year: year.clamp(0, i32::from(u16::MAX)) as u16, month: month as u8, day: day as u8 }
 }
 
-/// The table of [`civil_day`], to be fetched once a block.
+/// The table of [`civil_day`], to be fetched once per block.
 #[derive(Clone, Copy)]
 pub(super) struct Calendar {
     days: &'static [CivilDay],

@@ -1,4 +1,4 @@
-//! The units that functions of time name in a string.
+//! Units of time given as strings.
 
 use basalt_base::types::IntervalUnit;
 use basalt_base::{Error, ErrorCode, Result};
@@ -14,7 +14,7 @@ const UNITS: &[(IntervalUnit, &[&str])] = &[
     (IntervalUnit::Second, &["second", "seconds", "ss", "s"]),
 ];
 
-/// The unit called `name` in any case.
+/// The unit called `name`, case-insensitively.
 pub(super) fn parse_unit(function: &str, name: &str) -> Result<IntervalUnit> {
     let lower = name.to_ascii_lowercase();
     let found = UNITS.iter().find(|(_, names)| names.contains(&lower.as_str()));
@@ -26,7 +26,7 @@ pub(super) fn parse_unit(function: &str, name: &str) -> Result<IntervalUnit> {
     })
 }
 
-/// The digits of a second's fraction that a unit below the second leaves.
+/// The number of fractional digits for a unit below the second.
 pub(super) fn fraction_digits(name: &str) -> Option<u8> {
     match name.to_ascii_lowercase().as_str() {
         "millisecond" | "milliseconds" | "ms" => Some(3),

@@ -1,4 +1,4 @@
-//! Seconds since 1970: `toUnixTimestamp`, `fromUnixTimestamp` and their forms for DateTime64.
+//! Seconds since 1970: `toUnixTimestamp`, `fromUnixTimestamp` and variants for DateTime64.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl ScalarFunction for ToUnixTimestamp {
         if let Some(zone) = args.get(1) {
             constant_zone(self.name(), zone)?;
         }
-        // The zone is for text: a day begins at the session's midnight.
+        // The zone applies to text: a day begins at midnight in the session's zone.
         let source = Source::new(self.name(), &args[0].ty, None, context)?;
         let ticks = match args[0].ty.stripped() {
             SqlType::DateTime64 { precision, .. } => Some(10_i64.pow(u32::from(*precision))),
@@ -45,7 +45,7 @@ impl ScalarFunction for ToUnixTimestamp {
             if let Some(ticks) = ticks {
                 expect_seconds(first(operands), ticks)?;
             }
-            // The last second before 1970 counts for the first one of it.
+            // Fractions of the last second before 1970 count as 0.
             let cut = |second: i64| if ticks.is_some() { second.max(0) } else { second };
             Ok(Arc::new(source.map_instants::<UInt32Type>(first(operands), |second, _| cut(second) as u32))
                 as ArrayRef)
@@ -53,7 +53,7 @@ impl ScalarFunction for ToUnixTimestamp {
     }
 }
 
-/// DECIMAL_OVERFLOW if one of the times is beyond the seconds that 32 bits count.
+/// DECIMAL_OVERFLOW if a time is out of the range of 32-bit seconds.
 fn expect_seconds(times: &ArrayRef, ticks: i64) -> Result<()> {
     let beyond = times.as_primitive::<Int64Type>().iter().flatten().find_map(|tick| {
         let seconds = tick / ticks;
@@ -70,7 +70,7 @@ fn expect_seconds(times: &ArrayRef, ticks: i64) -> Result<()> {
     }
 }
 
-/// `fromUnixTimestamp(seconds)`, and with a pattern as `formatDateTime` has it: a string.
+/// `fromUnixTimestamp(seconds)`; with a pattern of `formatDateTime` the result is a string.
 pub(super) struct FromUnixTimestamp;
 
 impl ScalarFunction for FromUnixTimestamp {
@@ -121,7 +121,7 @@ fn to_seconds(numbers: &ArrayRef) -> Result<ArrayRef> {
     Ok(Arc::new(seconds))
 }
 
-/// `fromUnixTimestamp64Milli` and its like: a number of ticks is a DateTime64.
+/// `fromUnixTimestamp64Milli` and others: a number of ticks as a DateTime64.
 pub(super) struct FromUnixTicks {
     name: &'static str,
     precision: u8,
@@ -160,7 +160,7 @@ impl ScalarFunction for FromUnixTicks {
     }
 }
 
-/// `toUnixTimestamp64Milli` and its like: ticks of a DateTime64 as a number.
+/// `toUnixTimestamp64Milli` and others: the ticks of a DateTime64 as a number.
 pub(super) struct ToUnixTicks {
     name: &'static str,
     precision: u8,

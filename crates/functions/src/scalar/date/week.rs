@@ -1,4 +1,4 @@
-//! Weeks by MySQL's modes: `toWeek`, `toYearWeek`, `toStartOfWeek`, `toLastDayOfWeek`.
+//! Weeks in MySQL's modes: `toWeek`, `toYearWeek`, `toStartOfWeek`, `toLastDayOfWeek`.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use super::source::{Source, first};
 use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
 
-/// Weeks begin on Monday, not on Sunday.
+/// Weeks begin on Monday instead of Sunday.
 pub(super) const MONDAY_FIRST: u8 = 1;
-/// A day before week 1 belongs to the last week of the year before, not to week 0.
+/// A day before week 1 is in the last week of the previous year instead of week 0.
 const WEEK_OF_YEAR: u8 = 2;
-/// Week 1 is the first that begins in the year, not the first with four days in it.
+/// Week 1 is the first week that begins in the year, not the first with four days in it.
 const FIRST_WEEKDAY: u8 = 4;
-/// Week 1 is the one with January 1st.
+/// Week 1 is the week of January 1st.
 const NEW_YEAR: u8 = 8;
 
 pub(super) static TO_WEEK: Week = Week { name: "toWeek", aliases: &["WEEK"], kind: Kind::Week };
@@ -89,7 +89,7 @@ fn evaluate(kind: Kind, mode: u8, source: Source, array: &ArrayRef) -> ArrayRef 
     }
 }
 
-/// The mode that a constant argument names; 0 without one.
+/// The mode in a constant argument; 0 without one.
 pub(super) fn constant_mode(function: &str, arg: Option<&Argument>) -> Result<u8> {
     let Some(arg) = arg else { return Ok(0) };
     let value = arg.constant.as_ref().filter(|value| arg.ty.stripped().is_integer() && !value.is_null(0));
@@ -109,18 +109,18 @@ pub(super) fn week_start(days: i32, mode: u8) -> i32 {
     if mode & MONDAY_FIRST != 0 { days - from_monday } else { days - (from_monday + 1) % 7 }
 }
 
-/// The week's year and number.
+/// The year and the number of the week.
 fn year_and_week(days: i32, mode: u8) -> (i32, i32) {
     let monday_first = mode & MONDAY_FIRST != 0;
     if mode & NEW_YEAR != 0 {
         return new_year_week(days, mode);
     }
-    // Without Monday first the meaning of the flag is the other way round.
+    // With Sunday first, the flag has the opposite meaning.
     let first_weekday = (mode & FIRST_WEEKDAY != 0) == monday_first;
     let mut of_year = mode & WEEK_OF_YEAR != 0;
     let (mut year, month, day) = civil_from_days(days);
     let mut first = days_from_civil(year, 1, 1);
-    // 0 for the day on which weeks begin.
+    // 0 for the first day of a week.
     let mut position = first - week_start(first, mode);
     let starts_late = |position: i32| if first_weekday { position != 0 } else { position >= 4 };
     if month == 1 && day as i32 <= 7 - position {
@@ -143,7 +143,7 @@ fn year_and_week(days: i32, mode: u8) -> (i32, i32) {
     (year, since / 7 + 1)
 }
 
-/// Week 1 is the one with January 1st in it.
+/// Week 1 is the week of January 1st.
 fn new_year_week(days: i32, mode: u8) -> (i32, i32) {
     let start = week_start(days, mode);
     let (year, _, _) = civil_from_days(start + 6);

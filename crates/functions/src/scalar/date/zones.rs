@@ -10,7 +10,7 @@ use super::source::{Source, constant_zone, first, illegal_time};
 use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
 
-/// The same instant, read and printed in another zone.
+/// The same instant, displayed in another zone.
 pub(super) struct ToTimeZone;
 
 impl ScalarFunction for ToTimeZone {
@@ -65,7 +65,7 @@ impl ScalarFunction for TimeZoneOf {
     }
 }
 
-/// Seconds that a time's zone is ahead of UTC at that time.
+/// The offset of a time's zone from UTC at that time, in seconds.
 pub(super) struct TimeZoneOffset;
 
 impl ScalarFunction for TimeZoneOffset {

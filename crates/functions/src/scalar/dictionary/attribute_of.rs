@@ -1,4 +1,4 @@
-//! What a call of `dictGet` looks up, for a planner that knows a shorter way to what the query wants.
+//! The attribute that a call of `dictGet` looks up, for optimizer rules that rewrite the call.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use basalt_dict::{Attribute, Dictionary};
 pub struct AttributeOf<'a> {
     dictionary: &'a Arc<dyn Dictionary>,
     position: usize,
-    /// A key that is not there has the attribute's default.
+    /// Whether a missing key gives the attribute's default.
     has_default: bool,
 }
 
@@ -32,17 +32,17 @@ impl<'a> AttributeOf<'a> {
         &self.dictionary.attributes()[self.position]
     }
 
-    /// Whether a key that is not there has the attribute's default, and no other value.
+    /// Whether a missing key gives the attribute's default and nothing else.
     pub fn has_default(&self) -> bool {
         self.has_default
     }
 
-    /// Whether every key can be read, each has one row, and there are no more than `rows_max`.
+    /// Whether all keys can be read, each key has one row, and there are at most `rows_max`.
     pub fn can_list_keys(&self, rows_max: u64) -> bool {
         self.dictionary.lists_keys() && self.dictionary.stats().element_count <= rows_max
     }
 
-    /// The key columns of the rows for whose value `holds` is true; NULL is not true.
+    /// The key columns of the rows whose value satisfies `holds`; NULL does not.
     pub fn keys_where(&self, holds: impl Fn(&ArrayRef) -> Result<BooleanArray>) -> Result<Vec<ArrayRef>> {
         let types = self.dictionary.key_types();
         let mut found: Vec<Vec<ArrayRef>> =

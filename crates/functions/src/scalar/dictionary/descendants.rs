@@ -1,4 +1,4 @@
-//! `dictGetChildren(dictionary, key)` and `dictGetDescendants(dictionary, key[, level])`: the keys below.
+//! `dictGetChildren(dictionary, key)` and `dictGetDescendants(dictionary, key[, level])`: the keys below a key.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -15,7 +15,7 @@ use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction, Volatility}
 /// The children of each key, in the order of a scan.
 type Children = HashMap<u64, Vec<u64>>;
 
-/// Reads the dictionary once in a query, when the first block comes.
+/// Reads the dictionary once per query, at the first block.
 struct Descendants {
     hierarchy: Hierarchy,
     children: OnceLock<Result<Children>>,
@@ -48,7 +48,7 @@ fn children_of(hierarchy: &Hierarchy) -> Result<Children> {
     Ok(children)
 }
 
-/// All keys below `key`, nearest first and each once, or those `level` steps below it.
+/// All keys below `key`, nearest first and each once, or only those `level` steps below it.
 fn below(children: &Children, key: u64, level: usize) -> Vec<u64> {
     let mut seen = HashSet::new();
     let (mut found, mut front, mut steps) = (Vec::new(), vec![key], 0);

@@ -1,4 +1,4 @@
-//! `dictGet(dictionary, attribute, key)`, with a default or NULL for missing keys, and the typed forms.
+//! `dictGet(dictionary, attribute, key)`, variants with a default or NULL for missing keys, and typed variants.
 
 use std::sync::Arc;
 
@@ -15,17 +15,17 @@ use crate::FunctionContext;
 use crate::scalar::conversion::{Exact, Inexact};
 use crate::scalar::{Argument, Arity, Bound, Kernel, Nulls, Operand, ScalarFunction, Volatility};
 
-/// What to do about a key that may be NULL.
+/// A hint for keys that may be NULL.
 const NEVER_NULL: &str = "; a key `assumeNotNull(..)` is never NULL";
 
-/// What a missing key gives.
+/// The result for a missing key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Missing {
     AttributeDefault,
-    /// The fourth argument.
+    /// The default in the fourth argument.
     Given,
     Null,
-    /// The attribute's default, and the word that it is missing: see [`DICT_GET_FOUND`].
+    /// The attribute's default, and a flag that the key is missing: see [`DICT_GET_FOUND`].
     Told,
 }
 
@@ -81,8 +81,8 @@ dict_gets! {
     DICT_GET_STRING_OR_DEFAULT "dictGetStringOrDefault" Given Some(SqlType::String);
 }
 
-/// A tuple of the value and of whether the key was there: with it a default can wait until it is needed.
-/// Not registered: a planner makes it of the `OrDefault` functions. A NULL key counts as found.
+/// A tuple of the value and whether the key was found, so that a default is computed only when it is needed. Not
+/// registered: the planner uses it for the `OrDefault` functions. A NULL key counts as found.
 pub static DICT_GET_FOUND: DictGet = DictGet { name: "dictGetFound", missing: Missing::Told, ty: None };
 
 impl ScalarFunction for DictGet {
@@ -108,7 +108,7 @@ impl ScalarFunction for DictGet {
         let default = 2 + lookup.width();
         lookup.check_count(self.name, args.len(), default + usize::from(self.missing == Missing::Given))?;
         let (attributes, is_tuple) = lookup.attributes(self.name, &args[1])?;
-        // Which of several attributes a text has a value for is not said.
+        // For a tuple of attributes, there is no flag per attribute.
         let says_found = matches!(self.missing, Missing::Given | Missing::Told) && !is_tuple;
         if lookup.dictionary.key_form() == KeyForm::Text
             && self.missing != Missing::AttributeDefault
@@ -180,7 +180,7 @@ impl DictGet {
         Ok(())
     }
 
-    /// Refuses a call that gives NULL for a missing key or a NULL key, if the type of an attribute has none.
+    /// Refuses a call that gives NULL for a missing or NULL key if the type of an attribute cannot be Nullable.
     fn check_nullable(&self, lookup: &Lookup, attributes: &[usize], is_tuple: bool) -> Result<()> {
         let mut attributes = attributes.iter().map(|&attribute| &lookup.dictionary.attributes()[attribute]);
         let Some(attribute) = attributes.find(|attribute| !can_be_null(&attribute.ty)) else {
@@ -197,7 +197,7 @@ impl DictGet {
         Err(Error::new(code, what))
     }
 
-    /// One conversion an attribute, out of the default's type into the attribute's.
+    /// The conversions of the default, one per attribute.
     fn bind_defaults(
         &self,
         lookup: &Lookup,
@@ -224,7 +224,7 @@ impl DictGet {
         }
         let bind = |(from, &attribute): (&SqlType, &usize)| {
             let to = lookup.dictionary.attributes()[attribute].ty.clone();
-            // A column that may be NULL makes the result so; NULL itself is refused below.
+            // A nullable column makes the result nullable; a constant NULL is refused below.
             let nullable = from.accepts_null() && from.stripped() != &SqlType::Nothing;
             let to = if nullable { to.into_nullable() } else { to };
             Ok(Default { exact: Exact::new(from, &to, context, Inexact::Fails)?, nullable })
@@ -237,7 +237,7 @@ fn can_be_null(ty: &SqlType) -> bool {
     ty.clone().into_nullable().accepts_null()
 }
 
-/// How a given default becomes a value of its attribute.
+/// Converts a given default to a value of its attribute.
 struct Default {
     exact: Exact,
     nullable: bool,
@@ -255,15 +255,15 @@ struct GetKernel {
     missing: Missing,
     lookup: Lookup,
     attributes: Vec<usize>,
-    /// The result type, where it is a tuple.
+    /// The result type, if it is a tuple.
     tuple: Option<SqlType>,
-    /// One an attribute.
+    /// One per attribute.
     types: Vec<SqlType>,
     defaults: Option<Vec<Default>>,
 }
 
 impl GetKernel {
-    /// The values, and which of the keys that are not NULL were there.
+    /// The values, and which of the keys that are not NULL were found.
     fn run(&self, operands: &[Operand], rows: usize) -> Result<(ArrayRef, BooleanArray)> {
         let (keys, key_nulls) = self.lookup.keys(&operands[2..], rows)?;
         let (mut values, found) = self.lookup.dictionary.get(&self.attributes, &keys)?;
@@ -300,7 +300,7 @@ impl GetKernel {
         Ok((value, BooleanArray::new(found, None)))
     }
 
-    /// Puts the given default where the key was missing.
+    /// Fills in the given default for missing keys.
     fn fill(
         &self,
         values: &mut [ArrayRef],

@@ -1,4 +1,4 @@
-//! `dictGetAll(dictionary, attribute, key[, limit])`: the values of every row that the key matches.
+//! `dictGetAll(dictionary, attribute, key[, limit])`: the values of all rows that match the key.
 
 use std::sync::Arc;
 

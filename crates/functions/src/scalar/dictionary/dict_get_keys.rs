@@ -1,4 +1,4 @@
-//! `dictGetKeys(dictionary, attribute, value)`: the keys whose attribute has the value.
+//! `dictGetKeys(dictionary, attribute, value)`: the keys with that value of the attribute.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -63,7 +63,7 @@ impl ScalarFunction for DictGetKeys {
     }
 }
 
-/// The way from an attribute's values back to keys; read once in a query, when the first block comes.
+/// The map from values of an attribute to keys, read once per query at the first block.
 struct Inverse {
     dictionary: Arc<dyn Dictionary>,
     attribute: usize,
@@ -73,13 +73,13 @@ struct Inverse {
 
 struct Index {
     converter: RowConverter,
-    /// Rows of `keys` by the bytes of the value.
+    /// Rows of `keys`, by the bytes of the value.
     rows: HashMap<Box<[u8]>, Vec<u32>>,
     keys: ArrayRef,
 }
 
 impl Inverse {
-    /// NULL is equal to nothing.
+    /// NULL equals nothing.
     fn keys(&self, values: &ArrayRef) -> Result<ArrayRef> {
         let index = self.index.get_or_init(|| self.read()).as_ref().map_err(Error::clone)?;
         let nulls = values.logical_nulls();

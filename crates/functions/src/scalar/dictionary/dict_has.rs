@@ -1,4 +1,4 @@
-//! `dictHas(dictionary, key[, point])`: whether the key is there; NULL for a NULL key.
+//! `dictHas(dictionary, key[, point])`: whether the key exists; NULL for a NULL key.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! `dictGetHierarchy(dictionary, key)`: the key and its parents; `dictGetRoot(dictionary, key)`: the last of
-//! them; `dictIsIn(dictionary, child, ancestor)`.
+//! `dictGetHierarchy(dictionary, key)`: the key and its ancestors; `dictGetRoot(dictionary, key)`: the last of them;
+//! `dictIsIn(dictionary, child, ancestor)`.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use super::lookup::Lookup;
 use crate::FunctionContext;
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction, Volatility};
 
-/// Parents beyond this are taken for a circle and left out.
+/// Ancestors beyond this depth are assumed to be a cycle and left out.
 const DEPTH_MAX: usize = 1_000;
 
-/// A dictionary with an attribute that holds the parent's key.
+/// A dictionary with a parent attribute.
 pub(super) struct Hierarchy {
     pub(super) lookup: Lookup,
     pub(super) attribute: usize,
@@ -42,20 +42,20 @@ impl Hierarchy {
         }
     }
 
-    /// What the attribute has where there is no parent: its default; `None` if that is NULL.
+    /// The attribute's value at the root: its default; `None` if that is NULL.
     fn root(&self) -> Result<Option<u64>> {
         let default = &self.lookup.dictionary.attributes()[self.attribute].default;
         let default = cast(default, &DataType::UInt64).map_err(Error::of_arrow)?;
         Ok(default.as_primitive::<UInt64Type>().iter().next().flatten())
     }
 
-    /// The chain of each row's key: the key itself, if it is there, and its parents, of which the last need
-    /// not be there.
+    /// The chain of each row's key: the key itself, if it exists, and its ancestors. The last ancestor need not
+    /// exist.
     fn chains(&self, operands: &[Operand], rows: usize) -> Result<Vec<Vec<u64>>> {
         let (keys, nulls) = self.lookup.keys(operands, rows)?;
         let mut chains: Vec<Vec<u64>> = vec![Vec::new(); rows];
         let first = keys[0].as_primitive::<UInt64Type>();
-        // Rows whose chain may go on, and the key that comes next.
+        // Rows whose chain continues, with the next key.
         let mut open: Vec<(usize, u64)> = (0..rows)
             .filter(|&row| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)))
             .map(|row| (row, first.value(row)))

@@ -1,5 +1,4 @@
-//! A dictionary bound to the key of a call: which dictionary, and how the key argument becomes its key
-//! columns.
+//! A dictionary bound to the arguments of a call: which dictionary, and the conversion of the key.
 
 use std::sync::Arc;
 
@@ -17,17 +16,17 @@ use crate::scalar::{Argument, Operand};
 pub(super) struct Lookup {
     pub(super) dictionary: Arc<dyn Dictionary>,
     keys: Vec<Key>,
-    /// Of a dictionary whose rows have a range: the argument behind the key.
+    /// The second key argument, for a dictionary whose rows have a range.
     point: Option<Key>,
-    /// The key argument is a tuple with the key columns in it.
+    /// Whether the key argument is a tuple of the key columns.
     in_tuple: bool,
-    /// The key argument, or what is in it if it is a tuple, may be NULL.
+    /// Whether the key argument, or an element of it, may be NULL.
     pub(super) nullable: bool,
 }
 
 impl Lookup {
-    /// The dictionary that `name` names, asked with the key that is the first of `args`, and with the
-    /// point behind it if the dictionary has ranges.
+    /// Binds the dictionary called `name`. The first of `args` is the key; for a dictionary with ranges the point
+    /// follows.
     pub(super) fn bind(
         function: &str,
         name: &Argument,
@@ -79,17 +78,17 @@ impl Lookup {
         Ok(Lookup { dictionary, keys, point, in_tuple, nullable })
     }
 
-    /// Whether the type of the key argument says that it may be NULL as a whole.
+    /// Whether the key argument as a whole may be NULL.
     pub(super) fn takes_null(&self) -> bool {
         self.nullable && !self.in_tuple
     }
 
-    /// How many arguments name the key and the point.
+    /// The number of arguments of key and point.
     pub(super) fn width(&self) -> usize {
         1 + usize::from(self.point.is_some())
     }
 
-    /// Refuses a call of `given` arguments if `expected` are right for this dictionary.
+    /// Refuses a call with `given` arguments if this dictionary needs `expected`.
     pub(super) fn check_count(&self, function: &str, given: usize, expected: usize) -> Result<()> {
         if given == expected {
             return Ok(());
@@ -101,8 +100,8 @@ impl Lookup {
         )
     }
 
-    /// The key columns of a block without NULLs, with the point behind them, and which rows had none.
-    /// `operands` begin with the key.
+    /// The key columns of a block without NULLs, followed by the point, and the rows without NULL. `operands` begin
+    /// with the key.
     pub(super) fn keys(
         &self,
         operands: &[Operand],
@@ -126,7 +125,7 @@ impl Lookup {
         Ok((keys, nulls.filter(|nulls| nulls.null_count() > 0)))
     }
 
-    /// The positions of the attributes that a constant argument names, and whether it is a tuple.
+    /// The positions of the attributes in a constant argument, and whether it is a tuple.
     pub(super) fn attributes(&self, function: &str, names: &Argument) -> Result<(Vec<usize>, bool)> {
         let (names, is_tuple) = attribute_names(function, names)?;
         let positions = names.iter().map(|name| position(name, self.dictionary.as_ref()));
@@ -134,7 +133,7 @@ impl Lookup {
     }
 }
 
-/// The position of the one attribute that a constant argument names.
+/// The position of the attribute in a constant argument.
 pub(super) fn attribute_position(
     function: &str,
     name: &Argument,
@@ -199,11 +198,11 @@ fn bind_point(
     Key::bind(given.ty.stripped(), ty, context)
 }
 
-/// How a column becomes one of the dictionary's key columns.
+/// Converts a column to a key column of the dictionary.
 struct Key {
     exact: Exact,
     to: SqlType,
-    /// `NULL` and nothing else is given.
+    /// Whether the argument is always NULL.
     is_null: bool,
 }
 
@@ -232,7 +231,7 @@ impl Key {
     }
 }
 
-/// The dictionary that a constant string names.
+/// The dictionary named by a constant string.
 pub(super) fn open(
     function: &str,
     name: &Argument,
@@ -271,7 +270,7 @@ fn constant_text(ty: &SqlType, value: &ArrayRef) -> Option<String> {
     present.then(|| String::from_utf8_lossy(value.as_binary_view().value(0)).into_owned())
 }
 
-/// The error about NULL in the tuple that is the key, where the result cannot be NULL.
+/// The error for NULL in a tuple key if the result cannot be NULL.
 pub(super) fn null_in_key(result: &str) -> Error {
     Error::new(
         ErrorCode::CannotInsertNullInOrdinaryColumn,
@@ -279,7 +278,7 @@ pub(super) fn null_in_key(result: &str) -> Error {
     )
 }
 
-/// The array without its null mask: what lies under the mask is looked up and thrown away.
+/// The array without its null mask: values under the mask are looked up and discarded.
 fn unmasked(array: &ArrayRef) -> Result<ArrayRef> {
     if array.nulls().is_none() {
         return Ok(Arc::clone(array));
@@ -288,7 +287,7 @@ fn unmasked(array: &ArrayRef) -> Result<ArrayRef> {
     Ok(make_array(data))
 }
 
-/// The array with NULL in the rows that `nulls` names as well.
+/// The array with NULL also in the rows of `nulls`.
 pub(super) fn masked(array: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<ArrayRef> {
     let Some(nulls) = NullBuffer::union(array.nulls(), nulls) else {
         return Ok(Arc::clone(array));

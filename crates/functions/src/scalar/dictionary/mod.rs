@@ -1,4 +1,4 @@
-//! Functions that ask a dictionary: `dictGet` and its family.
+//! Functions that query a dictionary: `dictGet` and others.
 
 mod attribute_of;
 mod descendants;

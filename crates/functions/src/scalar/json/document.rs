@@ -1,8 +1,8 @@
-//! A JSON document as a tree: read strictly, printed without spaces.
+//! A JSON document as a tree: parsed strictly, printed without spaces.
 
 use basalt_formats::text::{JsonScanner, JsonValue, write_float64, write_json_string};
 
-/// Arrays and objects that may lie in each other.
+/// The maximum nesting of arrays and objects.
 const DEPTH_MAX: usize = 200;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -10,12 +10,12 @@ pub(super) enum Json {
     Null,
     Bool(bool),
     Int(i64),
-    /// Beyond `i64`.
+    /// Beyond the range of `i64`.
     UInt(u64),
     Float(f64),
     String(Vec<u8>),
     Array(Vec<Json>),
-    /// In the order of the text; of two entries with one name the first is found.
+    /// In the order of the text; the first of two entries with one name is found.
     Object(Vec<(Vec<u8>, Json)>),
 }
 
@@ -60,7 +60,7 @@ impl Json {
         }
     }
 
-    /// Elements or entries; 0 for a value without any.
+    /// The number of elements or entries; 0 for scalars.
     pub(super) fn len(&self) -> usize {
         match self {
             Json::Array(elements) => elements.len(),
@@ -125,7 +125,7 @@ impl Reader<'_> {
     }
 }
 
-/// A number by JSON's grammar: no plus sign, no leading zero, digits on both sides of the point.
+/// A number in JSON's grammar: no plus sign, no leading zeroes, digits on both sides of the point.
 fn parse_number(text: &[u8]) -> Option<Json> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let (whole, rest) = digits.split_at(digits.iter().take_while(|byte| byte.is_ascii_digit()).count());
@@ -146,7 +146,7 @@ fn parse_number(text: &[u8]) -> Option<Json> {
     if fraction.is_some_and(|fraction| !fraction.first().is_some_and(u8::is_ascii_digit)) {
         return None;
     }
-    // What is left to refuse, as `1e` or `1x`, is no number to Rust either.
+    // Rust refuses the remaining invalid forms, such as `1e` or `1x`.
     text.parse().ok().filter(|value: &f64| value.is_finite()).map(Json::Float)
 }
 

@@ -1,7 +1,7 @@
-//! `JSONExtract` and its kin: a value out of a document.
+//! `JSONExtract` and variants: a value from a document.
 //!
-//! Syntax: `JSONExtractInt(json [, name or position]...)`, `JSONExtract(json [, ...], type)`. Text that is
-//! not JSON, a path that leads nowhere and a value of another kind give the default of the type.
+//! Syntax: `JSONExtractInt(json [, name or position]...)`, `JSONExtract(json [, ...], type)`. Invalid JSON, a missing
+//! path and a value of another kind give the type's default.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::scalar::definition::{Call, Definition};
 use crate::scalar::operand::push_string;
 use crate::scalar::{Arity, Bound, LowCardinality, Operand};
 
-/// Declares functions that make a number of the value that is found.
+/// Declares functions that convert the found value to a number.
 macro_rules! numbers {
     ($($constant:ident $name:literal $ty:ident $array:ident $of:ident;)+) => { $(
         pub(super) static $constant: Definition = Definition::new($name, Arity::AtLeast(1), |call| {
@@ -63,7 +63,7 @@ pub(super) static JSON_EXTRACT_KEYS: Definition =
     .sees_null()
     .low_cardinality(LowCardinality::Dropped);
 
-/// The elements of an array, as JSON each.
+/// The elements of an array, each as JSON.
 pub(super) static JSON_EXTRACT_ARRAY_RAW: Definition =
     Definition::new("JSONExtractArrayRaw", Arity::AtLeast(1), |call| {
         bind_list(call, |value, push| match value {
@@ -132,7 +132,7 @@ fn bind_list(call: &Call<'_>, elements: fn(&Json, Push<'_>) -> Result<()>) -> Re
         let ty = SqlType::Nothing.into_nullable();
         return Ok(Bound::new(ty, |_: &[Operand], rows| Ok(new_null_array(&DataType::Null, rows))));
     }
-    // There is no NULL of an array for it to give.
+    // An array result cannot be NULL.
     if let Some(index) = (0..call.len()).find(|&index| call.ty(index).accepts_null()) {
         return Err(call.illegal(index));
     }
@@ -156,13 +156,13 @@ fn bind_list(call: &Call<'_>, elements: fn(&Json, Push<'_>) -> Result<()>) -> Re
     }))
 }
 
-/// The last argument is the type; what fits it is read as a column of it reads JSON.
+/// The last argument is the type; the value is parsed like JSON input of a column of that type.
 fn bind_typed(call: &Call<'_>) -> Result<Bound> {
     let last = call.len() - 1;
     expect_path(call, last)?;
     let ty = basalt_sql::resolve_type(&basalt_sql::parse_type(call.expect_text(last)?.as_bytes())?)?;
     let settings = TextSettings { zone: call.context.zone, ..TextSettings::default() };
-    // Fails here, once, for a type that has no text.
+    // Fails once, here, for a type that cannot be parsed.
     ColumnBuilder::new(&ty, &settings)?;
     Ok(Bound::new(ty.clone(), move |args: &[Operand], rows: usize| {
         let mut builder = ColumnBuilder::new(&ty, &settings)?;

@@ -1,7 +1,7 @@
-//! A value of a document as text that a column of a given type reads.
+//! Prints a value of a document as text that a column of a given type can parse.
 //!
-//! A part that the type does not hold is written as `null`, which a column takes for NULL or for its default:
-//! one element that does not fit leaves the others as they are.
+//! A part that the type cannot hold is printed as `null`, which the column reads as NULL or as its default. One
+//! invalid element does not affect the others.
 
 use basalt_base::SqlType;
 use basalt_formats::text::{ColumnBuilder, JsonScanner, TextSettings, write_float64, write_json_string};
@@ -10,7 +10,7 @@ use super::document::Json;
 
 const NULL: &[u8] = b"null";
 
-/// Writes the part of `value` that a column of type `ty` can hold.
+/// Prints the part of `value` that a column of type `ty` can hold.
 pub(super) fn write_fitting(value: &Json, ty: &SqlType, settings: &TextSettings, out: &mut Vec<u8>) {
     match (ty.stripped(), value) {
         (_, Json::Null) => out.extend_from_slice(NULL),
@@ -77,7 +77,7 @@ fn write_scalar(value: &Json, ty: &SqlType, settings: &TextSettings, out: &mut V
             Some(number) => write_float64(number, out),
             None => out.extend_from_slice(NULL),
         },
-        // A point tells seconds from milliseconds, which the number of digits would.
+        // The point marks seconds; without it, the number of digits would select seconds or milliseconds.
         SqlType::DateTime64 { .. } if matches!(value, Json::Int(_)) => {
             value.print(out);
             out.extend_from_slice(b".0");
@@ -107,7 +107,7 @@ fn is_readable(text: &[u8], ty: &SqlType, settings: &TextSettings) -> bool {
     builder.is_ok_and(|mut builder| builder.parse_json(&mut JsonScanner::new(text)).is_ok())
 }
 
-/// The whole part of a number, of the number in a string, or of a flag.
+/// The integer part of a number, of a number in a string, or of a boolean.
 fn whole_of(value: &Json) -> Option<i128> {
     match value {
         Json::Int(number) => Some(i128::from(*number)),
@@ -141,7 +141,7 @@ pub(super) fn float_of(value: &Json) -> Option<f64> {
     }
 }
 
-/// A string as it is, anything but NULL as JSON.
+/// A string without quotes, other values except NULL as JSON.
 pub(super) fn write_text(value: &Json, out: &mut Vec<u8>) {
     match value {
         Json::String(text) => out.extend_from_slice(text),

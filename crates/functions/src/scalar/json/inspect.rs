@@ -1,4 +1,4 @@
-//! `isValidJSON`, `JSONHas`, `JSONLength`, `JSONType`: what a document is.
+//! `isValidJSON`, `JSONHas`, `JSONLength`, `JSONType`: properties of a document.
 //!
 //! Syntax: `JSONHas(json [, name or position]...)`.
 

@@ -1,5 +1,4 @@
-//! The way to a value inside a document: names of an object's entries and positions, counted from 1, or
-//! from the end by negative numbers.
+//! Paths to a value inside a document: names of entries, and positions counted from 1, or from the end if negative.
 
 use arrow::datatypes::Int64Type;
 use basalt_base::{ErrorCode, Result};
@@ -19,7 +18,7 @@ pub(super) fn expect_path(call: &Call<'_>, to: usize) -> Result<()> {
     })
 }
 
-/// Calls `found` for every row with the value that the path leads to, if there is one.
+/// Calls `found` for every row with the value at the path, if there is one.
 pub(super) fn for_each_found(
     args: &[Operand],
     rows: usize,

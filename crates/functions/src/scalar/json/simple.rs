@@ -1,8 +1,8 @@
-//! `simpleJSONExtractInt` and its kin: a value behind its name, found without reading the document.
+//! `simpleJSONExtractInt` and variants: a value found by its name without parsing the document.
 //!
-//! Syntax: `simpleJSONExtractInt(json, name)`. The first `"name":` in the text counts, at whatever depth;
-//! the value stands right behind the colon. What is not there or is of another kind is 0 or empty. The
-//! older names `visitParamExtractInt` and so on are the same functions.
+//! Syntax: `simpleJSONExtractInt(json, name)`. The first `"name":` in the text is used, at any depth; the value
+//! follows the colon immediately. A missing value or one of another kind gives 0 or an empty string. The older names,
+//! such as `visitParamExtractInt`, are aliases.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::scalar::definition::{Call, Definition};
 use crate::scalar::operand::{build_strings, rows_needed};
 use crate::scalar::{Arity, Bound, Operand};
 
-/// Declares functions that make a number of the text behind the name.
+/// Declares functions that convert the text after the name to a number.
 macro_rules! numbers {
     ($($constant:ident $name:literal $alias:literal $ty:ident $array:ident $of:expr;)+) => { $(
         pub(super) static $constant: Definition = Definition::new($name, Arity::Exactly(2), |call| {
@@ -47,7 +47,7 @@ pub(super) static EXTRACT_STRING: Definition =
         bind_text(call, |text, out| {
             if text.first() == Some(&b'"') {
                 let mut scratch = Vec::new();
-                // A string that is cut short is no string.
+                // A truncated string counts as missing.
                 out.extend_from_slice(JsonScanner::new(text).string(&mut scratch).unwrap_or_default());
             }
         })
@@ -57,7 +57,7 @@ pub(super) static EXTRACT_STRING: Definition =
 pub(super) static EXTRACT_RAW: Definition =
     Definition::new("simpleJSONExtractRaw", Arity::Exactly(2), |call| {
         bind_text(call, |text, out| {
-            // Blanks before and after the value belong to it.
+            // Blanks around the value are part of it.
             let mut scanner = JsonScanner::new(text);
             if scanner.skip_value().is_ok() {
                 scanner.skip_spaces();
@@ -67,7 +67,7 @@ pub(super) static EXTRACT_RAW: Definition =
     })
     .aliases(&["visitParamExtractRaw"]);
 
-/// The name that is looked for, with its quotes and colon.
+/// The name with its quotes and colon.
 struct Field {
     finder: Finder<'static>,
 }
@@ -80,14 +80,14 @@ impl Field {
         Ok(Field { finder: Finder::new(needle.as_bytes()).into_owned() })
     }
 
-    /// What stands behind the name.
+    /// The text after the name.
     fn find<'t>(&self, text: &'t [u8]) -> Option<&'t [u8]> {
         let at = self.finder.find(text)?;
         Some(&text[at + self.finder.needle().len()..])
     }
 }
 
-/// The number that the text begins with, which may stand in quotes.
+/// The number at the start of the text, which may be quoted.
 fn token(found: Option<&[u8]>) -> &str {
     let text = found.unwrap_or_default();
     let text = text.strip_prefix(b"\"").unwrap_or(text);
@@ -96,7 +96,7 @@ fn token(found: Option<&[u8]>) -> &str {
     std::str::from_utf8(&text[..length]).unwrap_or_default()
 }
 
-/// The digits of a number in front of its point or exponent.
+/// The digits of a number before its point or exponent.
 fn whole(found: Option<&[u8]>) -> &str {
     let token = token(found);
     token.split(['.', 'e', 'E']).next().unwrap_or_default()

@@ -1,7 +1,7 @@
 //! `bar`: a bar of block characters.
 //!
-//! Syntax: `bar(x, min, max [, width])`. The bar for `max` is `width` (80) characters long, that for `min` is
-//! empty; the last character shows eighths. NULL if an argument is NULL.
+//! Syntax: `bar(x, min, max [, width])`. The bar for `max` has `width` (80) characters, the bar for `min` is empty;
+//! the last character shows eighths. NULL if an argument is NULL.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ fn write_bar(eighths: usize, out: &mut Vec<u8>) {
     for _ in 0..eighths / 8 {
         out.extend_from_slice(FULL.encode_utf8(&mut buffer).as_bytes());
     }
-    // From the full block on, each character is an eighth narrower.
+    // Following the full block, each character is an eighth narrower.
     if let Some(narrow) =
         char::from_u32(FULL as u32 + 8 - (eighths % 8) as u32).filter(|_| !eighths.is_multiple_of(8))
     {

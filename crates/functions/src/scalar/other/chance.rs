@@ -1,7 +1,7 @@
 //! `rand`, `rand64`, `randConstant`, `randCanonical`, `randUniform`, `generateUUIDv4`: random values.
 //!
-//! Syntax: `rand([x])`. A new value a row; the argument counts for nothing, it only tells two calls
-//! apart. `randConstant` is one value for the whole query.
+//! Syntax: `rand([x])`. A new value for each row; the argument only distinguishes two calls. `randConstant` is one
+//! value for the whole query.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, LazyLock};
@@ -34,11 +34,11 @@ pub(super) static RAND64: Definition = Definition::new("rand64", Arity::Between(
 .sees_null()
 .volatility(Volatility::Volatile);
 
-/// What the constants of queries are drawn from.
+/// The seed of the constants of queries.
 static CONSTANTS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
 pub(super) static RAND_CONSTANT: Definition = Definition::new("randConstant", Arity::Between(0, 1), |call| {
-    // The same wherever a query has the same call.
+    // Equal calls of a query have equal values.
     let argument = call.args.first().map(|arg| format!("{:?}", arg.constant));
     let value = CONSTANTS.hash_one((call.context.now_us, &call.context.query_id, argument)) as u32;
     Ok(Bound::of(SqlType::UInt32, move |_: &[Operand], rows| {

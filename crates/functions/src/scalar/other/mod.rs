@@ -1,4 +1,4 @@
-//! Functions of the session, of chance and of presentation.
+//! Functions of the session, of randomness and of presentation.
 
 mod bar;
 mod chance;

@@ -62,7 +62,7 @@ const QUANTITIES: [&str; 22] = [
     " vigintillion",
 ];
 
-/// Seconds of each unit, the largest first. A year has 365 days and a month 30.5, as ClickHouse has it.
+/// Seconds of each unit, the largest first. As in ClickHouse, a year has 365 days and a month 30.5.
 const SPANS: [(&str, f64); 6] = [
     ("year", 31_536_000.0),
     ("month", 2_635_200.0),
@@ -72,7 +72,7 @@ const SPANS: [(&str, f64); 6] = [
     ("second", 1.0),
 ];
 
-/// The largest number up to which a float has every whole number.
+/// The largest number up to which floats represent every integer.
 const EXACT_MAX: f64 = 9_007_199_254_740_991.0;
 
 fn bind(call: &Call<'_>, write: fn(f64, &mut Vec<u8>)) -> Result<Bound> {
@@ -86,7 +86,7 @@ fn bind(call: &Call<'_>, write: fn(f64, &mut Vec<u8>)) -> Result<Bound> {
     }))
 }
 
-/// Two digits behind the point and the largest unit of which there is at least one.
+/// Prints two fractional digits and the largest unit of which there is at least one.
 fn write_scaled(mut value: f64, step: f64, units: &[&str], out: &mut Vec<u8>) {
     let mut unit = 0;
     while unit + 1 < units.len() && value.abs() >= step {
@@ -127,7 +127,7 @@ fn write_time_delta(seconds: f64, spans: &[(&str, f64)], out: &mut Vec<u8>) {
     }
     let mut rest = seconds.abs().trunc();
     let mut parts: Vec<String> = Vec::new();
-    // A float this large does not hold every second exactly.
+    // A float this large does not represent every second exactly.
     let spans = if rest > EXACT_MAX { &spans[..1] } else { spans };
     for (name, length) in spans {
         let count = (rest / length).trunc();

@@ -1,7 +1,7 @@
-//! `sleep`, `throwIf`, `ignore`, `isConstant`: functions about the run of a query.
+//! `sleep`, `throwIf`, `ignore`, `isConstant`: functions about the execution of a query.
 //!
-//! Syntax: `sleep(seconds)`, at most 3 s a block; `throwIf(x [, message])` fails if `x` is not zero;
-//! `ignore(x, ...)` takes anything and is 0; `isConstant(x)` is 1 if the planner knows the value.
+//! Syntax: `sleep(seconds)`, at most 3 s per block; `throwIf(x [, message])` fails if `x` is not zero; `ignore(x,
+//! ...)` accepts anything and is 0; `isConstant(x)` is 1 if the planner knows the value.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! `version`, `currentDatabase`, `currentUser`, `hostName`, `timezone`, `uptime`, `queryID`, `tcpPort`, `getSetting`:
-//! the surroundings of a query.
+//! the context of a query.
 //!
-//! Syntax: `version()`, without arguments; `getSetting(name)`. The same value for a whole query.
+//! Syntax: `version()`, without arguments; `getSetting(name)`. The value is the same for the whole query.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::FunctionContext;
 use crate::scalar::definition::Definition;
 use crate::scalar::{Arity, Bound, Operand, Volatility};
 
-/// The port of ClickHouse's native protocol, where nothing else is said.
+/// The default port of ClickHouse's native protocol.
 const NATIVE_PORT: u16 = 9000;
 
-/// Declares functions that answer with a text of the context.
+/// Declares functions that return a text of the context.
 macro_rules! text_of_context {
     ($($static:ident $name:literal [$($alias:literal),*] $f:expr;)+) => { $(
         pub(super) static $static: Definition =
@@ -45,7 +45,8 @@ pub(super) static UPTIME: Definition = Definition::new("uptime", Arity::Exactly(
 .case_insensitive()
 .volatility(Volatility::Stable);
 
-/// Nobody listens to ClickHouse's native protocol; its port is how a dictionary's source names this database.
+/// No server listens to ClickHouse's native protocol; the sources of dictionaries use its port to refer to this
+/// database.
 pub(super) static TCP_PORT: Definition = Definition::new("tcpPort", Arity::Exactly(0), |_| {
     Ok(Bound::of(SqlType::UInt16, move |_: &[Operand], rows| {
         Ok(Arc::new(UInt16Array::from_value(NATIVE_PORT, rows)))
@@ -67,7 +68,7 @@ fn text(value: String) -> Bound {
     })
 }
 
-/// The machine's name as its kernel has it.
+/// The host name that the kernel reports.
 pub fn host_name() -> String {
     let from_kernel = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let name = from_kernel.or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_default();

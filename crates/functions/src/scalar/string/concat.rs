@@ -1,8 +1,7 @@
 //! `concat`, `concatWithSeparator`, `format`: several values in one string.
 //!
-//! Syntax: `concat(x, ...)`, `concatWithSeparator(sep, x, ...)`, `format(pattern, x, ...)`. Values of
-//! other types than String are written as `toString` writes them. `concat` of arrays puts their
-//! elements in one array. NULL if an argument is NULL.
+//! Syntax: `concat(x, ...)`, `concatWithSeparator(sep, x, ...)`, `format(pattern, x, ...)`. Values of other types are
+//! converted as by `toString`. `concat` of arrays joins them to one array. NULL if an argument is NULL.
 
 use std::sync::Arc;
 
@@ -38,7 +37,7 @@ fn bind_concat(call: &Call<'_>) -> Result<Bound> {
     }))
 }
 
-/// The same call of another function.
+/// The same call with another function.
 fn delegate(call: &Call<'_>, name: &str) -> Result<Bound> {
     let function = crate::scalar::all().iter().find(|function| function.name() == name);
     function.ok_or_else(|| Error::not_implemented(format!("`{name}`")))?.bind(call.args, call.context)
@@ -127,7 +126,7 @@ fn parse_pattern(pattern: &[u8], arguments: usize) -> Result<Vec<PatternPart>> {
     Ok(parts)
 }
 
-/// Turns every argument into a string.
+/// Converts every argument to a string.
 struct Texts(Vec<Converter>);
 
 impl Texts {

@@ -1,19 +1,19 @@
-//! Which strings of an array contain a literal: one search over the bytes of many strings.
+//! Finds which strings of an array contain a literal, with one search over the bytes of many strings.
 //!
-//! A part's strings lie one behind the other in the buffer that they were decoded to. Searching the
-//! buffer and asking in which string a hit lies costs less than beginning a search for each string.
+//! The strings of a part are contiguous in the buffer that they were decoded to. Searching the buffer and mapping a
+//! hit to its string costs less than starting a search for each string.
 
 use arrow::array::{Array, BinaryViewArray, ByteView};
 use memchr::memmem::Finder;
 
-/// Strings that are searched together.
+/// Strings per search.
 const STRINGS_MAX: usize = 4096;
-/// Bytes between two strings that are searched in vain rather than ending the stretch.
+/// The gap between two strings that a search may cross; a larger gap ends the run.
 const GAP_BYTES_MAX: usize = 64;
-/// Longer strings are outside of their view.
+/// Longer strings are stored outside of their view.
 const INLINE_BYTES_MAX: u32 = 12;
 
-/// For each string whether it contains what `finder` looks for, which is not empty.
+/// Whether each string contains the needle of `finder`, which is not empty.
 pub(super) fn contains(strings: &BinaryViewArray, finder: &Finder<'_>) -> Vec<bool> {
     let mut found = vec![false; strings.len()];
     let mut stretch = Stretch::default();
@@ -38,7 +38,7 @@ pub(super) fn contains(strings: &BinaryViewArray, finder: &Finder<'_>) -> Vec<bo
     found
 }
 
-/// Strings that lie one behind the other in one buffer.
+/// Strings that are consecutive in one buffer.
 #[derive(Default)]
 struct Stretch {
     buffer: u32,
@@ -53,7 +53,7 @@ impl Stretch {
             && self.strings.last().is_some_and(|&(_, _, end)| (end..=end + GAP_BYTES_MAX).contains(&start))
     }
 
-    /// Marks the strings with a hit, and begins anew.
+    /// Marks the strings with a hit, and starts a new run.
     fn search(&mut self, strings: &BinaryViewArray, finder: &Finder<'_>, found: &mut [bool]) {
         let (Some(&(_, first, _)), Some(&(_, _, end))) = (self.strings.first(), self.strings.last()) else {
             return;
@@ -66,7 +66,7 @@ impl Stretch {
             let hit = from + hit;
             while rest.next_if(|&&(_, _, end)| end <= hit).is_some() {}
             let Some(&&(row, start, end)) = rest.peek() else { break };
-            // A hit over the end of a string, or before the start of one, is none.
+            // A hit across the bounds of a string does not count.
             let is_inside = hit >= start && hit + length <= end;
             found[row] |= is_inside;
             from = if is_inside { end } else { hit + 1 };

@@ -1,9 +1,8 @@
-//! Functions from one string to another: letter case, order of letters, validity of UTF-8.
+//! Functions from a string to a string: letter case, order of characters, validity of UTF-8.
 //!
-//! Syntax: `lower(s)`, `upper(s)`, `lowerUTF8(s)`, `upperUTF8(s)`, `reverse(s)`, `reverseUTF8(s)`,
-//! `toValidUTF8(s)`, `initcap(s)`. Bytes that are not UTF-8 stay as they are, but in `toValidUTF8`,
-//! which puts U+FFFD in their place. A FixedString stays one where the length does. NULL if the
-//! argument is NULL.
+//! Syntax: `lower(s)`, `upper(s)`, `lowerUTF8(s)`, `upperUTF8(s)`, `reverse(s)`, `reverseUTF8(s)`, `toValidUTF8(s)`,
+//! `initcap(s)`. Invalid UTF-8 does not change, except that `toValidUTF8` replaces it by U+FFFD. The result of a
+//! FixedString is a FixedString if the length does not change. NULL if the argument is NULL.
 
 use std::sync::Arc;
 
@@ -68,7 +67,7 @@ pub(super) static REVERSE: Definition = Definition::new("reverse", Arity::Exactl
 })
 .case_insensitive();
 
-/// A function that keeps the length, and with it the type.
+/// A function that preserves the length, and therefore the type.
 pub(super) fn bind_same_length(
     call: &Call<'_>,
     map: impl Fn(&[u8], &mut Vec<u8>) + Send + Sync + 'static,
@@ -94,7 +93,7 @@ fn bind_text(call: &Call<'_>, map: impl Fn(&[u8], &mut Vec<u8>) + Send + Sync + 
     }))
 }
 
-/// `map` of the parts that are UTF-8; the other bytes stay.
+/// Applies `map` to the valid UTF-8; other bytes stay.
 fn map_letters(text: &[u8], out: &mut Vec<u8>, map: impl Fn(&str) -> String) {
     for chunk in text.utf8_chunks() {
         out.extend_from_slice(map(chunk.valid()).as_bytes());
@@ -124,7 +123,7 @@ fn reverse_code_points(text: &[u8], out: &mut Vec<u8>) {
 fn reverse_lists(array: &ArrayRef) -> Result<ArrayRef> {
     let list = array.as_list::<i32>();
     let offsets = list.value_offsets();
-    // Positions before the first offset and behind the last one are not any row's: left in place.
+    // Positions before the first offset and after the last one belong to no row and stay in place.
     let mut indices: Vec<u32> = (0..list.values().len() as u32).collect();
     for pair in offsets.windows(2) {
         indices[pair[0] as usize..pair[1] as usize].reverse();

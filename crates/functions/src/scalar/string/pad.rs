@@ -1,8 +1,7 @@
-//! `leftPad`, `rightPad`, `repeat`, `space`: strings made longer.
+//! `leftPad`, `rightPad`, `repeat`, `space`: padded and repeated strings.
 //!
-//! Syntax: `leftPad(s, length [, filling])`, `repeat(s, n)`, `space(n)`. A string longer than `length` is cut
-//! down to it; an empty filling is a space. Bytes, or code points in the UTF8 forms. NULL if an
-//! argument is NULL.
+//! Syntax: `leftPad(s, length [, filling])`, `repeat(s, n)`, `space(n)`. A string longer than `length` is truncated;
+//! an empty filling means a space. Units are bytes, or code points in the UTF8 forms. NULL if an argument is NULL.
 
 use std::sync::Arc;
 
@@ -14,11 +13,11 @@ use crate::scalar::definition::{Call, Definition, Refused};
 use crate::scalar::operand::{build_strings, nulls_of, reserve, rows_needed};
 use crate::scalar::{Arity, Bound, Operand};
 
-/// A padded string has at most this many bytes or code points.
+/// The maximum length of a padded string, in bytes or code points.
 const PADDED_MAX: i64 = 1_000_000;
-/// A string is repeated at most this many times.
+/// The maximum number of repetitions.
 const TIMES_MAX: i64 = 1_000_000;
-/// A repeated string has at most this many bytes.
+/// The maximum bytes of a repeated string.
 const REPEATED_MAX: usize = 1 << 30;
 
 pub(super) static LEFT_PAD: Definition =
@@ -145,7 +144,7 @@ impl Pad {
         if self.letters { code_points(text) as usize } else { text.len() }
     }
 
-    /// The bytes that the first `units` take.
+    /// The number of bytes in the first `units`.
     fn bytes_of(self, text: &[u8], units: usize) -> usize {
         if !self.letters {
             return units.min(text.len());

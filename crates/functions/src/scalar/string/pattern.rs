@@ -1,9 +1,8 @@
-//! `like`, `notLike`, `ilike`, `notILike`, `match`: does a string fit a pattern?
+//! `like`, `notLike`, `ilike`, `notILike`, `match`: whether a string matches a pattern.
 //!
-//! Syntax: `like(s, pattern)`, `match(s, regexp)`; 1 or 0 as UInt8. In a LIKE pattern `%` is any bytes and
-//! `_` one character; a backslash takes their meaning away. A pattern without `_` becomes searches
-//! for its literal parts, any other a regular expression. A constant pattern is compiled once.
-//! NULL if an argument is NULL.
+//! Syntax: `like(s, pattern)`, `match(s, regexp)`; 1 or 0 as UInt8. In a LIKE pattern `%` matches any bytes and `_`
+//! one character; a backslash escapes them. A pattern without `_` becomes searches for its literal parts, any other
+//! pattern a regular expression. A constant pattern is compiled once. NULL if an argument is NULL.
 
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ use crate::scalar::operand::{nulls_of, rows_needed};
 use crate::scalar::pace::Pace;
 use crate::scalar::{Arity, Bound, Operand};
 
-/// The work of compiling a pattern, beside that of looking at a byte.
+/// The cost of compiling a pattern, in units of inspecting a byte.
 const COMPILED_UNITS: usize = 1 << 14;
 
 pub(super) static LIKE: Definition =
@@ -87,12 +86,12 @@ fn bind(call: &Call<'_>, compile: fn(&[u8]) -> Result<Matcher>, answer: bool) ->
 pub(super) enum Matcher {
     /// `%`.
     Anything,
-    /// No wildcard at all.
+    /// No wildcards.
     Exactly(Vec<u8>),
     Prefix(Vec<u8>),
     Suffix(Vec<u8>),
     Contains(Box<Finder<'static>>),
-    /// Literal parts with `%` between them; the first and the last one may be empty.
+    /// Literal parts with `%` between them; the first and the last may be empty.
     Parts {
         prefix: Vec<u8>,
         middle: Vec<Finder<'static>>,
@@ -156,7 +155,7 @@ impl Matcher {
             match token {
                 Token::Literal(text) => push_literal(text, &mut regexp),
                 Token::AnyBytes => regexp.push_str("(?s-u:.)*"),
-                // A character, or a byte that is part of none.
+                // A character, or a byte of invalid UTF-8.
                 Token::OneCharacter => regexp.push_str("(?:.|(?-u:[\\x80-\\xff]))"),
             }
         }
@@ -177,7 +176,7 @@ impl Matcher {
     }
 }
 
-/// The parts occur in order and do not overlap: the first place of each is as good as any later.
+/// Whether the parts occur in order without overlap. The first occurrence of each part is always sufficient.
 fn matches_parts(text: &[u8], prefix: &[u8], middle: &[Finder<'static>], suffix: &[u8]) -> bool {
     let Some(mut rest) = text.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(suffix)) else {
         return false;
@@ -218,7 +217,7 @@ fn tokens_of(pattern: &[u8]) -> Result<Vec<Token>> {
                     bytes.next();
                     literal.push(escaped);
                 }
-                // Before anything else a backslash is itself.
+                // Before any other character, a backslash is literal.
                 Some(_) => literal.push(byte),
                 None => bail!(
                     CannotParseEscapeSequence,
@@ -240,7 +239,7 @@ fn push_literal(text: &[u8], regexp: &mut String) {
     }
 }
 
-/// A regular expression as SQL has it: `.` is every character, a line break too.
+/// Compiles a regular expression in which `.` also matches a line break.
 pub(super) fn compile(pattern: &[u8]) -> Result<Regex> {
     let built = to_regex_syntax(pattern).map_err(|error| error.message().to_owned());
     built
@@ -248,10 +247,10 @@ pub(super) fn compile(pattern: &[u8]) -> Result<Regex> {
         .map_err(|reason| wrong(&String::from_utf8_lossy(pattern), &reason))
 }
 
-/// The compiled expression, or what is wrong with it.
+/// The compiled expression, or the reason why it is invalid.
 fn build(regexp: &str) -> Result<Regex, String> {
     RegexBuilder::new(regexp).dot_matches_new_line(true).build().map_err(|error| {
-        // The library draws the place over several lines; the last one says what is wrong there.
+        // The library prints the position on several lines; the last line has the reason.
         let error = error.to_string();
         error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
     })
@@ -269,7 +268,7 @@ mod tests {
     fn check(text: &str, pattern: &str, expected: bool) {
         let matcher = Matcher::like(pattern.as_bytes()).unwrap();
         assert_eq!(matcher.matches(text.as_bytes()), expected, "`{text}` like `{pattern}`");
-        // The general form must agree with the special ones.
+        // The general form must agree with the specialized ones.
         let general = Matcher::from_tokens(&tokens_of(pattern.as_bytes()).unwrap(), false).unwrap();
         assert_eq!(general.matches(text.as_bytes()), expected, "`{text}` like `{pattern}` as a regexp");
     }

@@ -1,8 +1,7 @@
-//! `replaceOne`, `replaceAll`, `replaceRegexpOne`, `replaceRegexpAll`: other text in place of some.
+//! `replaceOne`, `replaceAll`, `replaceRegexpOne`, `replaceRegexpAll`: replace parts of a string.
 //!
-//! Syntax: `replaceAll(s, pattern, replacement)`. An empty plain pattern replaces nothing. In the
-//! replacement of a regular expression `\0` is the whole match, `\1` to `\9` are its groups. NULL if an
-//! argument is NULL.
+//! Syntax: `replaceAll(s, pattern, replacement)`. An empty plain pattern replaces nothing. In the replacement of a
+//! regular expression `\0` is the whole match, and `\1` to `\9` are its groups. NULL if an argument is NULL.
 
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use crate::scalar::definition::{Call, Definition, Refused};
 use crate::scalar::operand::{append, build_strings, nulls_of, rows_needed};
 use crate::scalar::{Arity, Bound, Operand};
 
-/// Neither the pattern nor a constant text.
+/// A FixedString is accepted neither as the pattern nor as a constant text.
 const REPLACEMENTS: &[Refused] =
     &[Refused::all(1, ErrorCode::IllegalTypeOfArgument), Refused::constant(0, ErrorCode::IllegalColumn)];
 
@@ -126,7 +125,7 @@ fn parse_replacement<'a>(replacement: &'a [u8], regexp: &Regex) -> Result<Vec<Re
                 }
                 parts.push(ReplacementPart::Group(group));
             }
-            // A backslash takes the meaning of the next one; before anything else it vanishes.
+            // A backslash escapes a backslash; before any other character it is dropped.
             Some(_) => parts.push(ReplacementPart::Literal(&rest[at + 1..at + 2])),
             None => parts.push(ReplacementPart::Literal(b"\\")),
         }

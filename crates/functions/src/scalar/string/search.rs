@@ -1,8 +1,8 @@
-//! `position`, `locate`, `countSubstrings`, `startsWith`, `endsWith`, `hasToken`: where is a string in another?
+//! `position`, `locate`, `countSubstrings`, `startsWith`, `endsWith`, `hasToken`: search for a string in another.
 //!
-//! Syntax: `position(haystack, needle [, start])`, `locate(needle, haystack)`. Positions count bytes from
-//! 1 (code points in the UTF8 forms); 0 says that the needle is not there. An empty needle is found at the
-//! start. The CaseInsensitive forms fold ASCII letters. NULL if an argument is NULL.
+//! Syntax: `position(haystack, needle [, start])`, `locate(needle, haystack)`. Positions count bytes from 1 (code
+//! points in the UTF8 forms); 0 means not found. An empty needle is found at the start. The CaseInsensitive forms
+//! fold ASCII letters. NULL if an argument is NULL.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::scalar::definition::{Call, Definition, Refused};
 use crate::scalar::operand::rows_needed;
 use crate::scalar::{Arity, Bound, Operand};
 
-/// Neither the needle nor a column to look through.
+/// A FixedString is accepted neither as the needle nor as a column to search in.
 const POSITIONS: &[Refused] =
     &[Refused::all(1, ErrorCode::IllegalTypeOfArgument), Refused::column(0, ErrorCode::IllegalColumn)];
 
@@ -103,7 +103,7 @@ fn bind_position(call: &Call<'_>, mode: Mode) -> Result<Bound> {
     }))
 }
 
-/// The position, from 1, of the first occurrence that begins at `start` or later; 0 if there is none.
+/// The position, from 1, of the first occurrence at `start` or later; 0 if there is none.
 fn position(haystack: &[u8], finder: &Finder<'_>, start: u64, letters: bool) -> u64 {
     let skipped = usize::try_from(start - 1).unwrap_or(usize::MAX);
     let from = if letters { byte_of_letter(haystack, skipped) } else { skipped };
@@ -115,7 +115,7 @@ fn position(haystack: &[u8], finder: &Finder<'_>, start: u64, letters: bool) -> 
     }
 }
 
-/// Where in the bytes a code point begins; beyond the end if there is no such code point.
+/// The byte at which a code point begins; past the end if there is no such code point.
 fn byte_of_letter(text: &[u8], letter: usize) -> usize {
     let mut starts = text.iter().enumerate().filter(|&(_, &byte)| byte as i8 >= -0x40).map(|(at, _)| at);
     match starts.nth(letter) {
@@ -151,7 +151,7 @@ fn bind_test(call: &Call<'_>, test: fn(&[u8], &[u8]) -> bool) -> Result<Bound> {
     }))
 }
 
-/// Whether `token` stands in `text` between bytes that are neither letters nor digits.
+/// Whether `token` occurs in `text` between bytes that are neither letters nor digits.
 fn has_token(text: &[u8], token: &[u8]) -> bool {
     let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte >= 0x80);
     !token.is_empty()

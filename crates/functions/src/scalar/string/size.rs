@@ -1,4 +1,4 @@
-//! `length`, `lengthUTF8`, `empty`, `notEmpty`: how much there is of a string, an array or a map.
+//! `length`, `lengthUTF8`, `empty`, `notEmpty`: the size of a string, an array or a map.
 //!
 //! Syntax: `length(x)`. Bytes of a string, code points for `lengthUTF8`, elements of an array, as UInt64;
 //! `empty` and `notEmpty` are 1 or 0, and take a UUID too. NULL if the argument is NULL.
@@ -71,7 +71,7 @@ fn bind_empty(call: &Call<'_>, answer: bool) -> Result<Bound> {
     }))
 }
 
-/// Code points of UTF-8: bytes that do not continue another.
+/// The number of code points: bytes that are not continuation bytes.
 pub(super) fn code_points(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|&&byte| byte as i8 >= -0x40).count() as u64
 }

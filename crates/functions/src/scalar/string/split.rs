@@ -1,8 +1,8 @@
 //! `splitByChar`, `splitByString`, `splitByWhitespace`, `alphaTokens`, `extract`, `extractAll`: parts of a string.
 //!
-//! Syntax: `splitByChar(separator, s [, most])`, `extract(s, regexp)`. The parts are an Array(String);
-//! `extract` gives the first match. Of a regular expression with groups the first group counts, else
-//! the whole match. NULL if an argument is NULL.
+//! Syntax: `splitByChar(separator, s [, most])`, `extract(s, regexp)`. The parts are an Array(String); `extract`
+//! gives the first match. If a regular expression has groups, the first group is used instead of the match. NULL if
+//! an argument is NULL.
 
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ fn is_space(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == VERTICAL_TAB
 }
 
-/// The first group that the match has, or all of it.
+/// The first group of the match, or the whole match.
 fn wanted<'a>(captures: &Captures<'a>) -> &'a [u8] {
     captures.get(usize::from(captures.len() > 1)).map_or(b"", |group| group.as_bytes())
 }
@@ -110,7 +110,7 @@ fn bind_split(call: &Call<'_>) -> Result<Bound> {
     }))
 }
 
-/// At most `most` parts of `text`; what follows them is left out.
+/// At most `most` parts of `text`; the rest is dropped.
 fn split<'a>(
     text: &'a [u8],
     separator: &[u8],
@@ -144,7 +144,7 @@ fn bind_tokens(call: &Call<'_>, belongs: fn(&u8) -> bool) -> Result<Bound> {
     }))
 }
 
-/// An array of strings a row; `parts` hands over the strings of a row one by one.
+/// An array of strings for each row; `parts` passes on the strings of a row one by one.
 fn build_lists<'a>(
     args: &[Operand],
     rows: usize,

@@ -1,8 +1,8 @@
 //! `substring`, `left`, `right` and their UTF8 forms: a part of a string.
 //!
-//! Syntax: `substring(s, offset [, length])`, `left(s, n)`, `right(s, n)`. Positions count from 1, from
-//! the end if they are negative; position 0 stands before the string. A negative length is so many
-//! short of the end. Bytes, or code points in the UTF8 forms. NULL if an argument is NULL.
+//! Syntax: `substring(s, offset [, length])`, `left(s, n)`, `right(s, n)`. Positions count from 1, or from the end if
+//! they are negative; position 0 is before the string. A negative length counts back from the end. Units are bytes,
+//! or code points in the UTF8 forms. NULL if an argument is NULL.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -41,9 +41,9 @@ pub(super) static RIGHT_UTF8: Definition =
     Definition::new("rightUTF8", Arity::Exactly(2), |call| bind(call, right, letters_of))
         .refuses_fixed_string(&[Refused::all(0, ErrorCode::IllegalTypeOfArgument)]);
 
-/// The part of a string of so many units, from two numbers of which the second may be missing.
+/// The range within a string of this many units, from two numbers; the second may be missing.
 type Part = fn(i64, i64, Option<i64>) -> Range<usize>;
-/// Bytes that a range of units takes.
+/// The bytes of a range of units.
 type Cut = for<'a> fn(&'a [u8], &dyn Fn(i64) -> Range<usize>) -> &'a [u8];
 
 fn bind_substring(call: &Call<'_>, cut: Cut) -> Result<Bound> {
@@ -81,11 +81,11 @@ fn letters_of<'a>(text: &'a [u8], part: &dyn Fn(i64) -> Range<usize>) -> &'a [u8
         let mut starts = text.iter().enumerate().filter(|&(_, &byte)| byte as i8 >= -0x40);
         starts.nth(letter).map_or(text.len(), |(at, _)| at)
     };
-    // Continuation bytes in front of the first letter belong to none.
+    // Continuation bytes before the first letter belong to no letter.
     &text[starts(letters.start)..starts(letters.end)]
 }
 
-/// The range from `start` (from 0, perhaps outside) to `end`, cut down to what there is.
+/// The range from `start` (from 0, possibly out of bounds) to `end`, clamped to the string.
 fn within(length: i64, start: i64, end: i64) -> Range<usize> {
     let start = start.clamp(0, length);
     let end = end.clamp(start, length);
@@ -94,7 +94,7 @@ fn within(length: i64, start: i64, end: i64) -> Range<usize> {
 
 fn substring(length: i64, offset: i64, count: Option<i64>) -> Range<usize> {
     if offset == 0 {
-        // Position 0 is none; a length that reaches beyond it still finds nothing.
+        // Position 0 does not exist; even a length beyond it finds nothing.
         return 0..0;
     }
     let start = if offset > 0 { offset - 1 } else { length.saturating_add(offset) };

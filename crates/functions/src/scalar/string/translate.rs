@@ -1,8 +1,7 @@
-//! `translate`, `translateUTF8`: letters in place of letters.
+//! `translate`, `translateUTF8`: replace letters by letters.
 //!
-//! Syntax: `translate(s, from, to)`, with constant `from` and `to`. Letter `n` of `from` becomes letter `n`
-//! of `to`, or vanishes where `to` is shorter; of two equal letters in `from` the later one counts. NULL if
-//! an argument is NULL.
+//! Syntax: `translate(s, from, to)`, with constant `from` and `to`. Letter `n` of `from` becomes letter `n` of `to`,
+//! or is removed if `to` is shorter; the later of two equal letters in `from` wins. NULL if an argument is NULL.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! `trimLeft`, `trimRight`, `trimBoth`: strings without the spaces at their ends.
+//! `trimLeft`, `trimRight`, `trimBoth`: remove spaces at the ends of strings.
 //!
-//! Syntax: `trimBoth(s [, characters])`. Spaces alone, or the bytes of a second argument. NULL if an
-//! argument is NULL.
+//! Syntax: `trimBoth(s [, characters])`. Removes spaces, or the bytes of the second argument. NULL if an argument is
+//! NULL.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! `domain`, `protocol`, `path`, `queryString` and the like: parts of a URL.
 //!
-//! Syntax: `domain(url)`. The text is searched, not checked; where the part is missing the result is
-//! empty. NULL if the argument is NULL.
+//! Syntax: `domain(url)`. The text is searched, not validated; if the part is missing the result is empty. NULL if
+//! the argument is NULL.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ part_of_url! {
     };
 }
 
-/// The URL without its query; a fragment behind it stays.
+/// The URL without its query; a fragment after it stays.
 pub(super) static CUT_QUERY_STRING: Definition =
     Definition::new("cutQueryString", Arity::Exactly(1), |call| {
         call.expect_string(0)?;
@@ -52,7 +52,7 @@ pub(super) static CUT_QUERY_STRING: Definition =
         }))
     });
 
-/// The parts before the query and behind it.
+/// The parts before and after the query.
 fn around_query(url: &[u8]) -> [&[u8]; 2] {
     let Some(at) = memchr(b'?', url) else { return [url, b""] };
     let (front, query) = url.split_at(at);
@@ -72,14 +72,14 @@ fn is_scheme_byte(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
 }
 
-/// What stands before `://`.
+/// The scheme before `://`.
 fn protocol(url: &[u8]) -> &[u8] {
     let end = url.iter().position(|byte| !is_scheme_byte(byte)).unwrap_or(url.len());
     let starts_well = url.first().is_some_and(u8::is_ascii_alphabetic);
     if starts_well && url[end..].starts_with(b"://") { &url[..end] } else { b"" }
 }
 
-/// What follows the scheme, or the `//` that stands for it.
+/// The text after the scheme, or after a leading `//`.
 fn after_scheme(url: &[u8]) -> &[u8] {
     if let Some(rest) = url.strip_prefix(b"//") {
         return rest;
@@ -88,7 +88,7 @@ fn after_scheme(url: &[u8]) -> &[u8] {
     if scheme.is_empty() { url } else { &url[scheme.len() + 3..] }
 }
 
-/// The host, if it has a point and no byte that no host has.
+/// The host, if it has a point and no byte that is invalid in hosts.
 fn domain(url: &[u8]) -> &[u8] {
     let rest = after_scheme(url);
     if url.last() == Some(&b'.') {
@@ -122,7 +122,7 @@ fn without_www(host: &[u8]) -> &[u8] {
     host.strip_prefix(b"www.").unwrap_or(host)
 }
 
-/// What follows the last point of the host; nothing for an address in numbers.
+/// The text after the last point of the host; empty for a numeric address.
 fn top_level_domain(url: &[u8]) -> &[u8] {
     let host = domain(url);
     match memchr::memrchr(b'.', host) {
@@ -131,7 +131,7 @@ fn top_level_domain(url: &[u8]) -> &[u8] {
     }
 }
 
-/// From the first slash of the path on.
+/// The path from its first slash on.
 fn path_full(url: &[u8]) -> &[u8] {
     let rest = after_scheme(url);
     let host_end = memchr::memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len());
@@ -147,7 +147,7 @@ fn query_string(url: &[u8]) -> &[u8] {
     memchr(b'#', query).map_or(query, |at| &query[..at])
 }
 
-/// Both behind their `?`; a fragment alone with its `#`.
+/// The query and the fragment after the `?`; a fragment alone starts with its `#`.
 fn query_string_and_fragment(url: &[u8]) -> &[u8] {
     match (memchr(b'?', url), memchr(b'#', url)) {
         (Some(query), _) => &url[query + 1..],

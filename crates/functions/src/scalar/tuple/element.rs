@@ -1,5 +1,5 @@
-//! `tupleElement(tuple, which)`, which is `tuple.which`: by position from 1, or by name. Of an array of
-//! tuples, the array of the elements.
+//! `tupleElement(tuple, which)`, also written `tuple.which`: by position from 1, or by name. For an array of tuples,
+//! the array of the elements.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use basalt_base::{Error, ErrorCode, Result, SqlType};
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Arity, Bound, Operand};
 
-/// The third argument is what comes where the tuple has no such element.
+/// The third argument is the default if the tuple has no such element.
 pub(super) static TUPLE_ELEMENT: Definition =
     Definition::new("tupleElement", Arity::Between(2, 3), bind).sees_null();
 
@@ -52,7 +52,7 @@ fn bind(call: &Call<'_>) -> Result<Bound> {
     }))
 }
 
-/// The position, from 0, of the element that the second argument names.
+/// The position, from 0, of the element in the second argument.
 fn find(call: &Call<'_>, elements: &[TupleElement]) -> Result<usize> {
     let which = &call.args[1];
     let constant = which.constant.as_ref().filter(|value| !value.is_null(0)).ok_or_else(|| {
@@ -77,7 +77,7 @@ fn find(call: &Call<'_>, elements: &[TupleElement]) -> Result<usize> {
 }
 
 fn find_name(name: &str, elements: &[TupleElement]) -> Result<usize> {
-    // Elements without a name go by their position.
+    // Elements without a name are named by their position.
     let named = elements.iter().position(|element| element.name.as_deref() == Some(name));
     let position = named.or_else(|| {
         let position = name.parse::<usize>().ok()?.checked_sub(1)?;
