@@ -1,7 +1,7 @@
 //! The command line.
 //!
-//! Besides the options below, `--param_NAME=VALUE` is a value of `{NAME:Type}` in the statements, and
-//! any other `--NAME=VALUE` or `--NAME VALUE` is a setting; the engine refuses one that it does not know.
+//! In addition to the options below, `--param_NAME=VALUE` is a value of `{NAME:Type}` in the statements, and any
+//! other `--NAME=VALUE` or `--NAME VALUE` is a setting; the engine refuses unknown settings.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
     pub(crate) settings: Settings,
 }
 
-/// What the command line says about statements.
+/// The settings and parameters of statements from the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) settings: Vec<(String, String)>,
@@ -50,19 +50,19 @@ const SETTINGS_HELP: &str =
 
 #[derive(clap::Args)]
 pub(crate) struct LocalOptions {
-    /// Data directory, made if it is not there [default: a temporary one]
+    /// Data directory, created if it does not exist [default: a temporary one]
     #[arg(long)]
     pub(crate) path: Option<PathBuf>,
-    /// Memory that queries, merges and dictionaries may take together, in bytes [default: nine tenths of the machine's]
+    /// Memory for queries, merges and dictionaries together, in bytes [default: nine tenths of the machine's]
     #[arg(long, value_name = "BYTES", default_value_t = 0, hide_default_value = true)]
     pub(crate) max_server_memory_usage: u64,
-    /// Decoded blocks of tables that stay in memory, in bytes [default: a tenth of the machine's memory]
+    /// Memory for decoded blocks of tables, in bytes [default: a tenth of the machine's memory]
     #[arg(long, value_name = "BYTES")]
     pub(crate) uncompressed_cache_size: Option<u64>,
-    /// Directory of programs that sources EXECUTABLE of dictionaries may run [default: none, they are off]
+    /// Directory of programs that EXECUTABLE sources of dictionaries may run [default: none, such sources are off]
     #[arg(long, value_name = "DIR")]
     pub(crate) user_scripts_path: Option<PathBuf>,
-    /// Let sources EXECUTABLE of dictionaries run any command in a shell: whoever may make a dictionary may then do
+    /// Let EXECUTABLE sources of dictionaries run any command in a shell: whoever may create a dictionary may then do
     /// what this process may [default: false]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub(crate) allow_shell_commands: Option<bool>,
@@ -74,7 +74,7 @@ pub(crate) struct LocalOptions {
 pub(crate) struct ClientOptions {
     #[arg(long, default_value = "127.0.0.1")]
     pub(crate) host: String,
-    /// The server's HTTP port
+    /// HTTP port of the server
     #[arg(long, default_value_t = 8123)]
     pub(crate) port: u16,
     #[arg(long, short)]
@@ -87,7 +87,7 @@ pub(crate) struct ClientOptions {
     pub(crate) statements: StatementOptions,
 }
 
-/// Where statements come from and how they are answered.
+/// The statements to run, and the form of their answers.
 #[derive(clap::Args)]
 pub(crate) struct StatementOptions {
     /// Statements, separated by `;`; may be given several times
@@ -113,53 +113,54 @@ pub(crate) struct StatementOptions {
 
 #[derive(clap::Args)]
 pub(crate) struct ServerOptions {
-    /// Data directory, made if it is not there
+    /// Data directory, created if it does not exist
     #[arg(long)]
     pub(crate) path: Option<PathBuf>,
-    /// Port of the HTTP interface; 0 takes a free one [default: 8123]
+    /// Port of the HTTP interface; 0 selects a free one [default: 8123]
     #[arg(long)]
     pub(crate) http_port: Option<u16>,
     /// Address to listen on [default: 127.0.0.1]
     #[arg(long)]
     pub(crate) listen_host: Option<String>,
-    /// Memory that queries, merges and dictionaries may take together, in bytes [default: nine tenths of the machine's]
+    /// Memory for queries, merges and dictionaries together, in bytes [default: nine tenths of the machine's]
     #[arg(long, value_name = "BYTES")]
     pub(crate) max_server_memory_usage: Option<u64>,
-    /// Decoded blocks of tables that stay in memory, in bytes [default: a tenth of the machine's memory]
+    /// Memory for decoded blocks of tables, in bytes [default: a tenth of the machine's memory]
     #[arg(long, value_name = "BYTES")]
     pub(crate) uncompressed_cache_size: Option<u64>,
-    /// Listen where other machines reach the server although the user has no password [default: false]
+    /// Listen on addresses that other machines can reach although the user has no password [default: false]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub(crate) allow_no_password: Option<bool>,
-    /// Names by which the server may be called on a loopback address, besides localhost and the address [default: none]
+    /// Accepted host names on a loopback address, in addition to localhost and the address [default: none]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) allowed_hosts: Option<Vec<String>>,
-    /// Pages that a browser shows and that may ask, as https://host:port; * is every page [default: none]
+    /// Origins of pages that may send requests from a browser, as https://host:port; * means all [default: none]
     #[arg(long, value_name = "ORIGINS", value_delimiter = ',')]
     pub(crate) allowed_origins: Option<Vec<String>>,
-    /// Hosts, or host:port, that sources of dictionaries may ask [default: all on a loopback address, else none]
+    /// Hosts, or host:port, that sources of dictionaries may contact [default: all on a loopback address, else none]
     #[arg(long, value_name = "HOSTS", value_delimiter = ',')]
     pub(crate) remote_url_allow_hosts: Option<Vec<String>>,
-    /// Connections that may be open at once [default: 4096]
+    /// Maximum number of open connections [default: 4096]
     #[arg(long, value_name = "COUNT")]
     pub(crate) max_connections: Option<usize>,
-    /// Queries that may run at once; 0 is no limit [default: 1000]
+    /// Maximum number of concurrent queries; 0 means no limit [default: 1000]
     #[arg(long, value_name = "COUNT")]
     pub(crate) max_concurrent_queries: Option<u64>,
-    /// Seconds that a connection may go without a request [default: 30]
+    /// Seconds that a connection may be idle [default: 30]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) keep_alive_timeout: Option<f64>,
     /// Directory that file(), INFILE, COPY and dictionaries may read [default: user_files in the data directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) user_files_path: Option<PathBuf>,
-    /// Directory of programs that sources EXECUTABLE of dictionaries may run [default: none, they are off]
+    /// Directory of programs that EXECUTABLE sources of dictionaries may run [default: none, such sources are off]
     #[arg(long, value_name = "DIR")]
     pub(crate) user_scripts_path: Option<PathBuf>,
-    /// Let sources EXECUTABLE of dictionaries run any command in a shell: whoever may make a dictionary may then do
+    /// Let EXECUTABLE sources of dictionaries run any command in a shell: whoever may create a dictionary may then do
     /// what this process may [default: false]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub(crate) allow_shell_commands: Option<bool>,
-    /// PEM file of authorities' certificates that sources of dictionaries over TLS trust beside those of the machine
+    /// PEM file of certificate authorities that TLS sources of dictionaries trust, in addition to those of the
+    /// machine
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_ca_file: Option<PathBuf>,
     /// Load dictionaries when a query needs them; false: at the start [default: true]
@@ -171,7 +172,7 @@ pub(crate) struct ServerOptions {
 }
 
 impl Arguments {
-    /// Reads the command line; ends the process for `--help` and for what cannot be understood.
+    /// Parses the command line; ends the process for `--help` and for errors.
     pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Arguments, Failure> {
         let definition = CommandLine::command();
         let (known, settings) = split_settings(arguments.collect(), &definition)?;
@@ -181,7 +182,7 @@ impl Arguments {
     }
 }
 
-/// Takes out of `arguments` each long option that `definition` does not have.
+/// Moves each long option that `definition` does not have out of `arguments`.
 fn split_settings(
     arguments: Vec<OsString>,
     definition: &clap::Command,
@@ -223,7 +224,7 @@ impl Settings {
     }
 }
 
-/// What one word of the command line is.
+/// The kind of a word on the command line.
 enum Word {
     Positional,
     Known { takes_next: bool },
@@ -261,7 +262,7 @@ fn takes_value(arg: &clap::Arg) -> bool {
     arg.get_action().takes_values() && !arg.is_require_equals_set()
 }
 
-/// `--queries_file=X` as clap knows it: `--queries-file=X`.
+/// `--queries_file=X` in clap's spelling: `--queries-file=X`.
 fn canonical(argument: OsString, text: &str) -> OsString {
     let Some(end) = text.strip_prefix("--").map(|rest| 2 + rest.find('=').unwrap_or(rest.len())) else {
         return argument;

@@ -1,4 +1,4 @@
-//! The configuration of a server: its file in TOML, and the command line, which wins.
+//! The configuration of a server: a TOML file, overridden by the command line.
 
 use std::collections::BTreeMap;
 use std::net::ToSocketAddrs;
@@ -13,13 +13,13 @@ use crate::arguments::{ServerOptions, Settings};
 use crate::commands::server::say;
 use crate::failure::Failure;
 
-/// Queries that may run at once, if nothing is said.
+/// The default for the number of concurrent queries.
 const CONCURRENT_QUERIES_MAX: u64 = 1000;
 
-/// What others than the owner may do with a file.
+/// The permissions of others than the owner of a file.
 const OF_OTHERS: u32 = 0o077;
 
-/// The file of `--config`: the command line's keys, settings for each session, and the user.
+/// The file of `--config`: the keys of the command line, settings for each session, and the user.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConfigFile {
@@ -46,7 +46,7 @@ struct ConfigFile {
     users: Users,
 }
 
-/// The users that there can be: one.
+/// The users, of which there can be one.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Users {
@@ -62,7 +62,7 @@ struct User {
 }
 
 impl User {
-    /// An empty password is none.
+    /// An empty password means no password.
     fn password(&self) -> Result<Option<Password>, Failure> {
         match (self.password.as_deref(), self.password_sha256_hex.as_deref()) {
             (Some(_), Some(_)) => Err(Failure::with_code(
@@ -76,7 +76,7 @@ impl User {
     }
 }
 
-/// The command line over the file over the defaults.
+/// Merges the command line, the file and the defaults, in this priority.
 pub(crate) fn merge(
     options: ServerOptions,
     settings: Settings,
@@ -100,7 +100,7 @@ pub(crate) fn merge(
     let lazy_load = options.dictionaries_lazy_load.or(file.dictionaries_lazy_load);
     let engine = EngineOptions {
         user_files_path: Some(user_files.unwrap_or_else(|| path.join("user_files"))),
-        // Whoever reaches the server from elsewhere would reach through it what only this machine may.
+        // Clients on other machines could otherwise use the server to reach what only this machine may reach.
         remote_url_allow_hosts: hosts.or_else(|| (!is_loopback(&server.listen_host)).then(Vec::new)),
         max_concurrent_queries: options
             .max_concurrent_queries
@@ -153,7 +153,7 @@ fn server_options(
     })
 }
 
-/// Only this machine can reach it.
+/// Whether only this machine can reach the address.
 fn is_loopback(host: &str) -> bool {
     let addresses = (host, 0).to_socket_addrs();
     addresses.is_ok_and(|mut addresses| addresses.all(|address| address.ip().is_loopback()))

@@ -1,11 +1,11 @@
-//! An error as somebody at a terminal sees it, and the exit code that it means.
+//! An error as printed to the terminal, and its exit code.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use basalt_engine::ErrorCode;
 
-/// Why the program, or one statement in the shell, did not do what it was asked.
+/// The failure of the program, or of one statement in the shell.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     number: u16,
@@ -13,7 +13,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// `text` as it will be printed, with its `Code: N.` in front.
+    /// `text` as it will be printed, after `Code: N.`.
     pub(crate) fn new(number: u16, text: impl Into<String>) -> Failure {
         Failure { number, text: text.into() }
     }
@@ -22,10 +22,10 @@ impl Failure {
         basalt_engine::Error::new(code, message).into()
     }
 
-    /// Standard output, or the file in its place, took no more.
+    /// Standard output, or the file used instead, cannot be written to.
     pub(crate) fn output(source: &io::Error) -> Failure {
         if source.kind() == io::ErrorKind::BrokenPipe {
-            // Whoever reads has seen enough: nothing to report.
+            // The reader closed the pipe: nothing to report.
             return Failure { number: 0, text: String::new() };
         }
         Failure::with_code(ErrorCode::CannotWriteToFile, format!("cannot write the answer: {source}"))
@@ -37,12 +37,12 @@ impl Failure {
 
     pub(crate) fn print(&self) {
         if !self.is_silent() {
-            // Nothing is left to tell if even standard error is closed.
+            // Standard error may be closed, too.
             let _ = writeln!(io::stderr(), "{}", self.text.trim_end());
         }
     }
 
-    /// ClickHouse's number as far as an exit code can hold it; never 0 for an error.
+    /// ClickHouse's error number, as far as an exit code can represent it; never 0 for an error.
     pub(crate) fn exit_code(&self) -> ExitCode {
         if self.is_silent() {
             return ExitCode::SUCCESS;

@@ -10,7 +10,7 @@ pub(crate) fn bytes_text(bytes: f64) -> String {
     scaled(bytes, &[" B", " KB", " MB", " GB", " TB"])
 }
 
-/// `units` go up by a thousand each.
+/// `units` are a thousand times larger each.
 fn scaled(mut figure: f64, units: &[&str]) -> String {
     let mut unit = 0;
     while figure >= 1000.0 && unit + 1 < units.len() {

@@ -1,14 +1,14 @@
 //! The `basalt` program: a shell on a data directory, a server, a client.
 //!
 //! - `arguments`: the command line.
-//! - `configuration`: the file of a server, and what the command line says against it.
+//! - `configuration`: the file of a server, overridden by the command line.
 //! - `commands`: `local`, `server`, `client`.
-//! - `connection`: what runs a statement: this process or a server.
+//! - `connection`: runs statements in this process or on a server.
 //! - `script`: statements from the command line, a file or standard input.
-//! - `shell`: statements from somebody at a terminal.
-//! - `output`, `progress`, `report`: what is written where.
+//! - `shell`: statements typed at a terminal.
+//! - `output`, `progress`, `report`: what is printed, and where.
 //! - `figures`: counts and sizes as text.
-//! - `failure`: an error and the exit code it means.
+//! - `failure`: an error and its exit code.
 
 mod arguments;
 mod commands;

@@ -1,4 +1,4 @@
-//! Where answers go: standard output, or the file of an INTO OUTFILE clause.
+//! The destination of answers: standard output, or the file of INTO OUTFILE.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Stdout, Write};
@@ -7,7 +7,7 @@ use basalt_engine::ErrorCode;
 
 use crate::failure::Failure;
 
-/// Extensions that ask for compression, which is not there yet: better no file than a wrong one.
+/// Extensions that mean compression, which is not supported: no file is better than a wrong one.
 const COMPRESSED: [&str; 7] = ["gz", "zst", "lz4", "xz", "br", "bz2", "snappy"];
 
 /// Standard output of this process.
@@ -15,7 +15,7 @@ pub(crate) struct Output {
     stdout: Stdout,
 }
 
-/// Where the answer of one statement goes.
+/// The destination of one answer.
 pub(crate) enum Sink<'a> {
     Stdout(&'a Stdout),
     File(BufWriter<File>),
@@ -42,7 +42,7 @@ impl Output {
         Ok(Sink::File(BufWriter::new(file)))
     }
 
-    /// A line of the shell's own.
+    /// Prints a line of the shell itself.
     pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
         writeln!(self.stdout, "{text}").and_then(|()| self.stdout.flush()).map_err(|e| Failure::output(&e))
     }
@@ -65,7 +65,7 @@ impl<'a> Sink<'a> {
         written.map_err(|e| Failure::output(&e))
     }
 
-    /// Everything has been written. A file is on disk when this returns.
+    /// Completes the answer. A file is on disk when this returns.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         let finished = match self {
             Sink::Stdout(stdout) => stdout.lock().flush(),

@@ -1,4 +1,4 @@
-//! The line that shows how far a long statement is.
+//! The progress line of long statements.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -8,27 +8,27 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::figures::{bytes_text, count_text};
 
-/// Statements that end sooner show nothing.
+/// Shorter statements show nothing.
 const QUIET: Duration = Duration::from_millis(300);
 
 const REFRESH_PER_SECOND: u8 = 10;
 
-/// How often a line is printed where there is no cursor to move.
+/// How often a line is printed if there is no cursor to move.
 const PLAIN_PAUSE: Duration = Duration::from_secs(1);
 
-/// A line on standard error that appears for long statements and goes before their answer comes.
+/// A line on standard error that appears for long statements and disappears before their answer.
 pub(crate) struct ProgressLine {
     enabled: bool,
-    /// Standard error is no terminal: a line is printed each time, there is no cursor to move.
+    /// Whether standard error is not a terminal, so that each update prints a line.
     plain: bool,
     started: Instant,
-    /// When the last plain line was printed.
+    /// When the last line was printed.
     printed: Option<Instant>,
     bar: Option<ProgressBar>,
 }
 
 impl ProgressLine {
-    /// Shown on a terminal, and elsewhere if it was `asked_for`.
+    /// Shown on a terminal, or if `asked_for`.
     pub(crate) fn new(asked_for: bool) -> ProgressLine {
         let terminal = io::stderr().is_terminal();
         ProgressLine {
@@ -68,12 +68,12 @@ impl ProgressLine {
     fn print(&mut self, text: &str) {
         if self.printed.is_none_or(|printed| printed.elapsed() >= PLAIN_PAUSE) {
             self.printed = Some(Instant::now());
-            // The statement goes on even if nobody can see how far it is.
+            // The statement continues even if the progress cannot be shown.
             let _ = writeln!(io::stderr(), "{text}");
         }
     }
 
-    /// Takes the line away, so that an answer can be printed in its place.
+    /// Removes the line, so that an answer can be printed there.
     pub(crate) fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();

@@ -1,4 +1,4 @@
-//! What the shell says below an answer: rows, time, and how fast they were read.
+//! The summary below an answer in the shell: rows, time and speed.
 
 use crate::connection::Finished;
 use crate::figures::{bytes_text, count_text};

@@ -12,7 +12,7 @@ use crate::output::Output;
 use crate::progress::ProgressLine;
 use crate::shell::Shell;
 
-/// Runs what `options` say: their statements, or a shell if there are none and a terminal is.
+/// Runs the statements in `options`, or a shell if there are none and standard input is a terminal.
 pub(crate) fn run(connection: &mut dyn Connection, options: &StatementOptions) -> Result<(), Failure> {
     let format = default_format(options);
     if !options.query.is_empty() || !options.queries_file.is_empty() {
@@ -50,7 +50,7 @@ fn unreadable(path: &Path, source: &io::Error) -> Failure {
     Failure::with_code(code, format!("{}: {source}", path.display()))
 }
 
-/// What standard input holds.
+/// The contents of standard input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standard {
     Data,
@@ -94,8 +94,8 @@ impl<'a> Script<'a> {
     }
 }
 
-/// Is `text` an INSERT that ends where its data should begin? Standard input is only touched then: a
-/// script that needs none may have been started with one that never ends.
+/// Whether `text` is an INSERT that ends where its data should begin. Otherwise standard input is not read: it may
+/// never end.
 fn wants_input(text: &[u8]) -> bool {
     let is_insert = first_word(text).is_some_and(|word| word.eq_ignore_ascii_case(b"insert"));
     let end = text.trim_ascii_end();
@@ -105,23 +105,23 @@ fn wants_input(text: &[u8]) -> bool {
     is_insert && (before.eq_ignore_ascii_case(b"format") || last.eq_ignore_ascii_case(b"values"))
 }
 
-/// The first word behind comments.
+/// The first word after comments.
 fn first_word(text: &[u8]) -> Option<&[u8]> {
     let mut rest = text;
     loop {
         rest = rest.trim_ascii_start();
         if rest.starts_with(b"--") {
-            rest = behind(rest, b"\n")?;
+            rest = after(rest, b"\n")?;
         } else if rest.starts_with(b"/*") {
-            rest = behind(rest, b"*/")?;
+            rest = after(rest, b"*/")?;
         } else {
             return rest.split(|byte| !byte.is_ascii_alphanumeric()).next();
         }
     }
 }
 
-/// What follows the first `mark` in `text`.
-fn behind<'a>(text: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
+/// The text after the first `mark`.
+fn after<'a>(text: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
     let at = text.windows(mark.len()).position(|window| window == mark)?;
     Some(&text[at + mark.len()..])
 }

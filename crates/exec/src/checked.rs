@@ -1,8 +1,8 @@
-//! Joins that stop when their query must, and let others have their turn.
+//! Joins that stop when their query is cancelled, and yield to other tasks.
 //!
-//! A join makes many rows of few, or looks at many pairs and keeps none. Sources, which are asked whether the query may go
-//! on, are not read meanwhile. [`CHECKED_JOINS`] puts an operator above every join and unnest, which asks once a block,
-//! and asks in the conditions of joins.
+//! A join may produce many rows from few, or compare many pairs and keep none. During this time it does not read its
+//! sources, which check for cancellation. [`CHECKED_JOINS`] puts an operator above every join and unnest that checks
+//! once per block, and adds a check to the conditions of joins.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -29,13 +29,13 @@ use crate::each_operator::EachOperator;
 use crate::error::into_datafusion;
 use crate::one_input::{OneInput, OneInputExec};
 
-/// The rule.
+/// The optimizer rule.
 pub(crate) const CHECKED_JOINS: EachOperator = EachOperator::new("checked_joins", |node| {
     let Some(input) = checked(node)? else { return Ok(None) };
     Ok(Some(Arc::new(OneInputExec(CheckedOperator { input }))))
 });
 
-/// `node` with a condition that asks, if it is one that multiplies rows.
+/// `node` with a condition that checks for cancellation, if it is an operator that multiplies rows.
 fn checked(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     if let Some(join) = node.downcast_ref::<HashJoinExec>() {
         return match join.filter() {
@@ -62,7 +62,7 @@ fn asking(filter: &JoinFilter) -> JoinFilter {
     JoinFilter::new(condition, filter.column_indices().to_vec(), Arc::clone(filter.schema()))
 }
 
-/// The operator: hands blocks through.
+/// The operator, which passes blocks through.
 struct CheckedOperator {
     input: Arc<dyn ExecutionPlan>,
 }
@@ -95,7 +95,7 @@ impl OneInput for CheckedOperator {
     }
 }
 
-/// A condition that first asks whether the query may go on.
+/// A condition that first checks for cancellation.
 #[derive(Debug)]
 struct Asking(Arc<dyn PhysicalExpr>);
 

@@ -1,8 +1,8 @@
-//! Long lists cut into several before they are unfolded, so that a block of ARRAY JOIN has a size that is known.
+//! Splits long lists before they are unfolded, to bound the size of ARRAY JOIN's blocks.
 //!
-//! DataFusion's unnest makes all rows of one row at once, and repeats the row's other columns for each of
-//! them. [`CUT_LISTS`] puts an operator below it: of a row whose list is long it makes several rows with parts of
-//! the list, and it ends a block where the rows that it becomes have [`BYTES_MAX`].
+//! DataFusion's unnest makes all rows of an input row at once, and repeats its other columns for each of them.
+//! [`CUT_LISTS`] puts an operator below it, which splits a row with a long list into several rows with parts of the
+//! list. It ends a block when the resulting rows reach [`BYTES_MAX`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,9 +23,9 @@ use futures::{Stream, StreamExt};
 use crate::each_operator::EachOperator;
 use crate::one_input::{OneInput, OneInputExec, over_inputs};
 
-/// Elements of a list at most.
+/// The maximum number of elements of a list.
 const ELEMENTS_MAX: usize = 1 << 16;
-/// Bytes of the rows that a block becomes, but for a single row that has more.
+/// The maximum bytes of the rows that a block unfolds to, except for a single larger row.
 const BYTES_MAX: usize = 64 << 20;
 
 /// The rule that puts the operator below every unnest.
@@ -39,7 +39,7 @@ pub(crate) const CUT_LISTS: EachOperator = EachOperator::new("cut_lists", |node|
 /// The operator.
 pub(crate) struct CutListsOperator {
     input: Arc<dyn ExecutionPlan>,
-    /// The columns that are unfolded; of one row they have the same length.
+    /// The columns that are unfolded. They have equal lengths within a row.
     lists: Vec<usize>,
 }
 
@@ -69,7 +69,7 @@ impl OneInput for CutListsOperator {
     }
 }
 
-/// A partition's blocks on their way through.
+/// The stream of a partition.
 struct Cutting<S> {
     input: S,
     lists: Vec<usize>,
@@ -104,20 +104,20 @@ impl<S: Stream<Item = Result<RecordBatch>> + Unpin> Cutting<S> {
     }
 }
 
-/// A block of the input, and how far it was handed out.
+/// An input block, and how much of it was emitted.
 struct Rest {
     block: RecordBatch,
     /// The columns that are lists to unfold, and their offsets.
     lists: Vec<usize>,
     offsets: OffsetBuffer<i32>,
-    /// Bytes of each row when it is repeated.
+    /// The bytes that each row adds per repetition.
     widths: Vec<usize>,
     row: usize,
-    /// How many elements of the row were handed out.
+    /// The number of elements of the row that were emitted.
     element: usize,
 }
 
-/// A part of the list of one row.
+/// A slice of the list of one row.
 struct ListSlice {
     row: usize,
     end: usize,
@@ -180,7 +180,8 @@ impl Rest {
         Ok(RecordBatch::try_new(self.block.schema(), columns.collect::<Result<Vec<_>>>()?)?)
     }
 
-    /// The pieces of one of the lists. `offsets` are those of the first list, which the others follow at a distance.
+    /// The slices of one of the lists. `offsets` belong to the first list; the others have the same offsets plus a
+    /// constant.
     fn list(&self, column: &ArrayRef, offsets: &[i32], slices: &[ListSlice]) -> Result<ArrayRef> {
         let list = list_of(column)?;
         let DataType::List(field) = list.data_type() else {
@@ -207,7 +208,7 @@ mod tests {
 
     use super::*;
 
-    /// A block of lists of numbers that count on, and beside them lists of zeroes.
+    /// A block of lists of consecutive numbers, and a column of lists of zeroes.
     fn block(lengths: &[usize], beside: &[usize]) -> RecordBatch {
         let list = |lengths: &[usize]| -> ArrayRef {
             let mut next = 0..;
@@ -258,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_block_ends_where_its_rows_become_large() {
-        // The row beside takes 16 bytes more than a quarter of what a block may have.
+        // The row's other column takes 16 bytes more than a quarter of a block.
         let beside = BYTES_MAX / 4 / 8;
         check(&[1, 8], &[0, beside], &[&[1, 3], &[3], &[2]]);
         check(&[2, 1], &[BYTES_MAX / 8, 0], &[&[1], &[1], &[1]]);

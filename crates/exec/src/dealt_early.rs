@@ -1,7 +1,7 @@
-//! Rows are dealt to partitions before they become wide or many: a rule for physical plans.
+//! A rule for physical plans: repartitions rows before they become wide or many.
 //!
-//! Dealing gathers small blocks into ones of the usual number of rows. Blocks that [`crate::cut_lists`] and
-//! [`crate::wide_constants`] keep small for their bytes would be large again.
+//! A round-robin repartition coalesces small blocks to the usual number of rows. It would undo the work of
+//! [`crate::cut_lists`] and [`crate::wide_constants`], which keep blocks small.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::each_operator::EachOperator;
 use crate::one_input::{OneInputExec, over_inputs};
 use crate::wide_constants::CutRowsOperator;
 
-/// The rule; when blocks are cut already.
+/// The rule, to be applied after blocks are cut.
 pub(crate) const DEALT_EARLY: EachOperator = EachOperator::new("dealt_early", |node| {
     let chain = chain_to_cut(node);
     let Some(last) = chain.last() else { return Ok(None) };
@@ -25,7 +25,8 @@ pub(crate) const DEALT_EARLY: EachOperator = EachOperator::new("dealt_early", |n
     chain.into_iter().rev().try_fold(dealt, |input, above| over_inputs(above, vec![input])).map(Some)
 });
 
-/// The operators from what `node` deals in turn down to the last one that cuts blocks; none if blocks are not cut.
+/// The operators from the input of the round-robin repartition `node` down to the last one that cuts blocks; empty if
+/// there is none.
 fn chain_to_cut(node: &Arc<dyn ExecutionPlan>) -> Vec<&Arc<dyn ExecutionPlan>> {
     let repartition = node.downcast_ref::<RepartitionExec>();
     let dealing = repartition.filter(|one| matches!(one.partitioning(), Partitioning::RoundRobinBatch(_)));

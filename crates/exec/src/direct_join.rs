@@ -1,10 +1,10 @@
-//! A join whose right side is asked for the keys of the left: no table is built, and nothing else is read.
+//! A join that looks up the keys of its left side in the right side, without a hash table or a scan.
 //!
-//! The right side has one row a key at most, so every row of the left side meets one row or none.
+//! The right side has at most one row per key, so every row of the left side matches at most one row.
 //!
 //! # Cost
 //!
-//! One look-up a block of the left side, whatever the size of the right side.
+//! One lookup per block of the left side, whatever the size of the right side.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -29,23 +29,23 @@ use futures::StreamExt;
 use crate::error::into_datafusion;
 use crate::one_input::OneInput;
 
-/// Rows of the right side, found by key.
+/// Rows of the right side for a list of keys.
 #[derive(Clone)]
 pub struct FoundRows {
     pub rows: RecordBatch,
-    /// For each key asked for, in the order asked: its row in `rows`, or `None` if there is none.
+    /// For each key, in request order: its row in `rows`, or `None` if it was not found.
     pub row_of_key: Vec<Option<u32>>,
 }
 
 /// The right side.
 pub trait KeyedRows: Send + Sync {
-    /// What it is, for EXPLAIN.
+    /// The name of the source, for EXPLAIN.
     fn name(&self) -> String;
 
-    /// The rows of keys, which have no NULL: one array a key column. A key may be asked for more than once.
+    /// Looks up keys without NULL: one array per key column. Keys may repeat.
     fn lookup(&self, keys: &[ArrayRef]) -> basalt_base::Result<FoundRows>;
 
-    /// Whether a look-up of a million keys costs much less than some of fewer keys.
+    /// Whether the cost per key is much lower in lookups of a million keys.
     fn prefers_large_blocks(&self) -> bool;
 }
 
@@ -53,15 +53,16 @@ pub trait KeyedRows: Send + Sync {
 #[derive(Clone)]
 pub struct DirectJoin {
     pub input: Arc<LogicalPlan>,
-    /// Of the left side, one a key column.
+    /// Expressions over the left side, one per key column.
     pub keys: Vec<Expr>,
     pub rows: Arc<dyn KeyedRows>,
-    /// What the right side's rows must fulfil to be found: over [`DirectJoin::row_schema`].
+    /// A condition on the rows of the right side, over [`DirectJoin::row_schema`].
     pub filter: Option<Expr>,
     pub row_schema: DFSchemaRef,
     /// Inner, Left or LeftAnti.
     pub join_type: JoinType,
-    /// Of the result: the left side's columns, and behind them, but for LeftAnti, those of the right.
+    /// The schema of the result: the columns of the left side, followed by those of the right side, except for
+    /// LeftAnti.
     pub schema: DFSchemaRef,
 }
 
@@ -135,7 +136,7 @@ pub struct DirectJoinOperator {
 }
 
 impl DirectJoinOperator {
-    /// `keys` and `filter` are those of `node`.
+    /// `keys` and `filter` are the physical expressions of those in `node`.
     pub(crate) fn new(
         input: Arc<dyn ExecutionPlan>,
         node: &DirectJoin,
@@ -153,7 +154,7 @@ impl DirectJoinOperator {
     }
 
     fn of(input: Arc<dyn ExecutionPlan>, join: Arc<Joining>) -> Result<DirectJoinOperator> {
-        // The left side's columns come first, in the order of its rows.
+        // The columns of the left side come first, in the order of its rows.
         let of_left = input.equivalence_properties().clone();
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&join.schema)).extend(of_left)?,
@@ -205,7 +206,7 @@ impl OneInput for DirectJoinOperator {
     }
 }
 
-/// All but the input.
+/// The state of the operator without its input.
 struct Joining {
     keys: Vec<Arc<dyn PhysicalExpr>>,
     filter: Option<Arc<dyn PhysicalExpr>>,
@@ -229,7 +230,7 @@ impl Joining {
             _ => (left.clone(), found),
         };
         let mut columns = left.columns().to_vec();
-        // Behind the columns of the result are those that only the filter looks at.
+        // The columns that only the filter uses come after the result columns.
         for column in rows.columns().iter().take(self.schema.fields().len() - columns.len()) {
             columns.push(take(column, &found, None)?);
         }
@@ -237,14 +238,14 @@ impl Joining {
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
     }
 
-    /// The row that each row of the left side meets, and the rows.
+    /// The matching row for each row of the left side, and the rows.
     fn find(&self, left: &RecordBatch) -> Result<(UInt32Array, RecordBatch)> {
         let mut nulls = None;
         let mut keys = Vec::with_capacity(self.keys.len());
         for key in &self.keys {
             let key = key.evaluate(left)?.into_array(left.num_rows())?;
             nulls = NullBuffer::union(nulls.as_ref(), key.logical_nulls().as_ref());
-            // What lies under NULL is looked up like any value, and counts as not found.
+            // Values under NULL are looked up, too, and then count as not found.
             keys.push(make_array(key.to_data().into_builder().nulls(None).build()?));
         }
         let FoundRows { rows, row_of_key } = self.rows.lookup(&keys).map_err(into_datafusion)?;

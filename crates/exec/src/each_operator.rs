@@ -1,4 +1,4 @@
-//! A rule for physical plans that looks at one operator at a time.
+//! A rule for physical plans that rewrites one operator at a time.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
-/// What stands in the place of an operator; `None` if it stays.
+/// The operator that replaces another one; `None` if it stays.
 pub type Replacement = Result<Option<Arc<dyn ExecutionPlan>>>;
 
-/// The rule: replaces operators from the leaves up. The columns stay as they are.
+/// The rule: replaces operators bottom up. Schemas must not change.
 pub struct EachOperator {
     name: &'static str,
     replace: fn(&Arc<dyn ExecutionPlan>) -> Replacement,

@@ -1,4 +1,4 @@
-//! DataFusion's errors as ours: the code that a function or a table gave survives the way through a plan.
+//! Converts DataFusion's errors to ours. The code of a function's or table's error is preserved through a plan.
 
 use std::io::ErrorKind;
 
@@ -6,12 +6,12 @@ use basalt_base::{Error, ErrorCode};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
 
-/// Finds the [`Error`] that lies at the bottom of `error`, or makes one with the nearest code.
+/// The [`Error`] at the root of `error`, or a new one with the nearest code.
 pub fn from_datafusion(error: DataFusionError) -> Error {
     ours_in(&error).unwrap_or_else(|| foreign(error))
 }
 
-/// Our error as one that travels through DataFusion.
+/// Wraps our error to pass through DataFusion.
 pub fn into_datafusion(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
@@ -54,7 +54,7 @@ fn in_arrow(error: &ArrowError) -> Option<Error> {
     }
 }
 
-/// An error that DataFusion or Arrow made themselves, in our words.
+/// An error of DataFusion or Arrow, in our words.
 fn foreign(error: DataFusionError) -> Error {
     match error {
         DataFusionError::ArrowError(inner, _) => Error::of_arrow(*inner),
@@ -89,7 +89,7 @@ fn foreign(error: DataFusionError) -> Error {
     }
 }
 
-/// An error that others hold too: its root cannot be taken out.
+/// A shared error, whose root cannot be moved out.
 fn shared(error: &DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::ArrowError(inner, _) => match inner.as_ref() {
@@ -112,7 +112,7 @@ fn shared(error: &DataFusionError) -> Error {
     }
 }
 
-/// Names that a plan has twice, or not at all.
+/// Names that are ambiguous or unknown in a plan.
 fn of_names(error: SchemaError) -> Error {
     match error {
         SchemaError::AmbiguousReference { field } => {
@@ -128,7 +128,7 @@ fn of_names(error: SchemaError) -> Error {
     }
 }
 
-/// The text without what is for developers: a stack, and where to report.
+/// The text without the parts for developers: backtrace, and where to report.
 fn plain(text: &str) -> String {
     let text = text.split(DataFusionError::BACK_TRACE_SEP).next().unwrap_or(text);
     text.split("This issue was likely caused by")
@@ -138,7 +138,7 @@ fn plain(text: &str) -> String {
         .to_owned()
 }
 
-/// What a query's memory pool said, or an operator that has no room to spill in.
+/// An error of a query's memory pool, or of an operator that cannot spill.
 fn out_of_memory(text: &str) -> Error {
     let is_ours = text.contains("memory limit exceeded");
     let what = if is_ours {

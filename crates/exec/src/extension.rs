@@ -1,4 +1,4 @@
-//! From our logical nodes to our operators: the planner that DataFusion asks about nodes it does not know.
+//! Maps our logical nodes to our operators, for nodes that DataFusion does not know.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::one_input::OneInputExec;
 use crate::set_operation::{SetOperation, SetOperationExec, Side};
 use crate::{direct_join, limit_by, row_order, shared};
 
-/// DataFusion's physical planner with our operators beside its own.
+/// DataFusion's physical planner, extended by our operators.
 #[derive(Debug, Default)]
 pub(crate) struct OperatorPlanner;
 
@@ -36,8 +36,8 @@ impl QueryPlanner for OperatorPlanner {
     }
 }
 
-/// The operators of a plan that computes its one row from nothing: no rule about operators has anything to
-/// do there, and their turns would take longer than the row.
+/// The operators of a plan that computes one row from nothing. Physical rules cannot improve it, and running them
+/// would take longer than the row.
 fn one_row(
     planner: &dyn PhysicalPlanner,
     plan: &LogicalPlan,

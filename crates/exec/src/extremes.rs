@@ -1,7 +1,7 @@
-//! The least and the greatest value of every result column: what `extremes = 1` adds to an answer.
+//! The minimum and maximum of every result column, for `extremes = 1`.
 //!
-//! NULL and NaN are passed over unless there is nothing else. A tuple has the extremes of its elements; arrays and
-//! maps compare as a whole.
+//! NULL and NaN are ignored unless there is nothing else. The extremes of a tuple are those of its elements; arrays
+//! and maps compare as a whole.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use datafusion::arrow::record_batch::RecordBatch;
 #[derive(Debug)]
 pub struct Extremes {
     columns: Columns,
-    /// Least and greatest of each column; empty until a row was seen.
+    /// Minimum and maximum of each column; empty before the first row.
     bounds: Vec<ArrayRef>,
 }
 
@@ -26,7 +26,7 @@ impl Extremes {
         Extremes { columns, bounds: Vec::new() }
     }
 
-    /// Takes in a block of the result; its columns are those given to [`Extremes::new`], by position.
+    /// Adds a block of the result, whose columns correspond to those of [`Extremes::new`] by position.
     pub fn update(&mut self, batch: &RecordBatch) -> Result<()> {
         if batch.num_rows() == 0 {
             return Ok(());
@@ -42,7 +42,7 @@ impl Extremes {
         Ok(())
     }
 
-    /// Two rows, least and greatest; `None` if there was no row at all.
+    /// Two rows, minimum and maximum; `None` if there were no rows.
     pub fn finish(self) -> Result<Option<RecordBatch>> {
         if self.bounds.is_empty() {
             return Ok(None);
@@ -51,7 +51,7 @@ impl Extremes {
     }
 }
 
-/// The least and the greatest value of an array with values; of a tuple element by element.
+/// The minimum and maximum of a non-empty array; of a tuple by element.
 fn bounds_of(array: &ArrayRef) -> Result<ArrayRef> {
     if let Some(tuple) = array.as_struct_opt()
         && tuple.null_count() == 0
@@ -68,14 +68,14 @@ fn bounds_of(array: &ArrayRef) -> Result<ArrayRef> {
     take(values, &UInt32Array::from(ends.to_vec()), None).map_err(Error::of_arrow)
 }
 
-/// Where the least and the greatest value are.
+/// The positions of the minimum and the maximum.
 fn ends_of(values: &ArrayRef) -> Result<[u32; 2]> {
     let options = |descending| SortOptions { descending, nulls_first: false };
     if values.data_type().is_nested() {
         let compare = make_comparator(values, values, options(false)).map_err(Error::logical)?;
         let rows = 0..values.len();
         let least = rows.clone().min_by(|a, b| compare(*a, *b)).unwrap_or(0);
-        // The first of equal ones, as of the least.
+        // The first of equal values, as for the minimum.
         let greatest = rows.rev().max_by(|a, b| compare(*a, *b)).unwrap_or(0);
         return Ok([least as u32, greatest as u32]);
     }

@@ -1,9 +1,9 @@
-//! Few large blocks of many small ones, for operators whose work costs less a row in large ones.
+//! Coalesces small blocks, for operators whose cost per row is lower in large blocks.
 //!
 //! # Cost
 //!
-//! Each row is copied once. A block has [`ROWS`] rows, or fewer where they take [`BYTES_MAX`]. What is gathered, and
-//! the block that was handed out last, are charged to the query's memory.
+//! Each row is copied once. A block has [`ROWS`] rows, or fewer if they take [`BYTES_MAX`]. The gathered rows and the
+//! last emitted block are charged to the query's memory.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,9 +20,9 @@ use futures::{Stream, StreamExt};
 
 use crate::one_input::OneInput;
 
-/// Rows that make a large block.
+/// Rows of a large block.
 const ROWS: usize = 1 << 20;
-/// Bytes that do.
+/// Bytes of a large block.
 const BYTES_MAX: usize = 64 << 20;
 
 /// The operator.
@@ -63,11 +63,11 @@ impl OneInput for GatherOperator {
     }
 }
 
-/// A partition's rows on their way into large blocks.
+/// The stream of a partition.
 struct Gathering<S> {
     input: S,
     schema: SchemaRef,
-    /// Of the blocks that wait, then of the one that they became, until the next one is asked for.
+    /// For the waiting blocks, then for the block made of them, until the next one is requested.
     memory: MemoryReservation,
 }
 
@@ -86,7 +86,7 @@ where
 }
 
 impl<S: Stream<Item = Result<RecordBatch>> + Unpin> Gathering<S> {
-    /// The next block, and whether the input has ended behind it.
+    /// The next block, and whether the input has ended after it.
     async fn next(&mut self) -> Result<(Option<RecordBatch>, bool)> {
         self.memory.free();
         let mut blocks: Vec<RecordBatch> = Vec::new();
@@ -107,7 +107,7 @@ impl<S: Stream<Item = Result<RecordBatch>> + Unpin> Gathering<S> {
             [] => return Ok((None, is_last)),
             [_] => blocks.swap_remove(0),
             _ => {
-                // The blocks are there until the one that they become is whole.
+                // The blocks stay in memory until the new block is complete.
                 self.memory.try_grow(bytes)?;
                 concat_batches(&self.schema, &blocks)?
             }
@@ -127,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    /// The blocks of `input` through the operator, which may take `bytes_max`.
+    /// Sends the blocks of `input` through the operator, which may use `bytes_max`.
     fn output(
         input: Vec<Result<RecordBatch>>,
         schema: SchemaRef,

@@ -1,7 +1,7 @@
-//! Arrays that are unfolded side by side must have as many elements each, row by row.
+//! Checks that arrays that are unfolded together have equal lengths in each row.
 //!
-//! DataFusion's unnest fills the shorter ones up with NULL; ClickHouse refuses. [`InStep`] hands its
-//! first argument through once the lengths were compared.
+//! DataFusion's unnest pads shorter arrays with NULL; ClickHouse refuses them. [`InStep`] returns its first argument
+//! after comparing the lengths.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use datafusion::logical_expr::{
 
 use crate::error::into_datafusion;
 
-/// `in_step(a, b, ...)`: `a`, if all have the same lengths.
+/// `in_step(a, b, ...)`: `a`, if all lengths are equal.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct InStep {
     signature: Signature,

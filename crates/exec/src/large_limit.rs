@@ -1,6 +1,6 @@
-//! ORDER BY with a LIMIT of many rows sorts all of them: a rule for physical plans.
+//! A rule for physical plans: an ORDER BY with a large LIMIT sorts all rows.
 //!
-//! DataFusion keeps the first rows of a limit in memory, and cannot put them on disk. A sort can.
+//! DataFusion keeps the first rows of a limit in memory and cannot spill them. A sort can spill.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 
 use crate::each_operator::EachOperator;
 
-/// Rows of LIMIT and OFFSET together that are worth keeping in memory.
+/// The maximum LIMIT plus OFFSET for which rows are kept in memory.
 const ROWS_KEPT_MAX: usize = 1 << 18;
 
-/// The rule.
+/// The optimizer rule.
 pub(crate) const LARGE_LIMIT: EachOperator = EachOperator::new("large_limit", |node| {
     let Some(sort) = node.downcast_ref::<SortExec>() else { return Ok(None) };
     let Some(rows) = sort.fetch().filter(|&rows| rows > ROWS_KEPT_MAX) else { return Ok(None) };

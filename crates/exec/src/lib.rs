@@ -1,25 +1,25 @@
-//! How does it run fast? The operators and rules that DataFusion lacks, and the session that runs them.
+//! How does it run fast? Operators and rules that DataFusion lacks, and the session that runs them.
 //!
-//! - [`direct_join`]: a join that asks its right side for keys.
-//! - [`gather`]: few large blocks of many small ones.
+//! - [`direct_join`]: a join that looks up keys in its right side.
+//! - [`gather`]: coalesces small blocks.
 //! - [`limit_by`]: `LIMIT n BY`.
-//! - [`one_input`]: the frame of these operators.
-//! - [`extremes`]: the least and the greatest value of every result column.
-//! - [`in_step`]: arrays that are unfolded side by side.
+//! - [`one_input`]: the frame of operators with one input.
+//! - [`extremes`]: the minimum and maximum of every result column.
+//! - [`in_step`]: a length check for arrays that are unfolded together.
 //! - `once`: random columns.
-//! - `outer_join`: what is not known of the rows that an outer join adds.
+//! - `outer_join`: properties that do not hold for the rows that an outer join adds.
 //! - [`rows_before_limit`]: how many rows a LIMIT took its rows from.
-//! - [`row_order`]: ORDER BY below what depends on the order of rows.
+//! - [`row_order`]: ORDER BY below operators that depend on the order of rows.
 //! - [`set_operation`]: INTERSECT and EXCEPT.
 //! - [`shared`]: rows that a plan reads in several places.
-//! - [`windowed`]: aggregates of window frames, over accumulators for frames that grow and that slide.
-//! - [`session`]: which rules rewrite a plan, and the limits under which it runs.
-//! - [`tasks`]: DataFusion's tasks work for the query that started them.
-//! - [`error`]: DataFusion's errors as ours.
+//! - [`windowed`]: aggregates over window frames that grow or slide.
+//! - [`session`]: the optimizer rules and the limits of a query.
+//! - [`tasks`]: DataFusion's tasks belong to the query that started them.
+//! - [`error`]: conversion of DataFusion's errors to ours.
 //!
 //! # Not here
 //!
-//! No SQL and no names: `planner` decides what a query means, this crate only runs it.
+//! No SQL and no names: `planner` gives queries their meaning, this crate only runs them.
 
 mod checked;
 mod cut_lists;

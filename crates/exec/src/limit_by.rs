@@ -1,12 +1,11 @@
-//! `LIMIT offset, n BY keys`: of the rows that share their keys, the first `n` after `offset`.
+//! `LIMIT offset, n BY keys`: for each distinct key, the first `n` rows after `offset`.
 //!
-//! Streams: a row is passed on or dropped as it comes, in the order in which it comes. What is kept
-//! is one counter a distinct key.
+//! Streams: each row is passed on or dropped in its order of arrival. The state is one counter per distinct key.
 //!
 //! # Cost
 //!
-//! One hash probe a row; the bytes of the key plus about 40 a distinct key, charged to the query's
-//! memory limit.
+//! One hash lookup per row; the bytes of the key plus about 40 for each distinct key, charged to the query's memory
+//! limit.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -28,7 +27,7 @@ use futures::StreamExt;
 
 use crate::one_input::OneInput;
 
-/// What a counter takes in the table besides the bytes of its key.
+/// The bytes of a counter in the table, without its key.
 const COUNTER_BYTES: usize = 40;
 
 /// The logical node.
@@ -120,7 +119,7 @@ impl OneInput for LimitByOperator {
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
-        // Rows are dropped and nothing else: order and equivalences are those of the input, which has one partition.
+        // Only drops rows: order and equivalences are those of the input, which has one partition.
         self.input.properties()
     }
 
@@ -148,12 +147,12 @@ impl OneInput for LimitByOperator {
     }
 }
 
-/// How many rows every key had so far.
+/// The number of rows so far for every key.
 struct Counters {
     keys: Vec<Arc<dyn PhysicalExpr>>,
     converter: RowConverter,
     seen: HashMap<Box<[u8]>, u64>,
-    /// The rows of a key that pass, counted from 0.
+    /// The range of rows of a key that pass, counted from 0.
     passes: std::ops::Range<u64>,
     reservation: MemoryReservation,
 }
@@ -203,7 +202,7 @@ mod tests {
     use super::*;
     use crate::session::{Rules, SessionLimits, session_state};
 
-    /// Runs `LIMIT offset, limit BY key` over the rows (key, value) with value = position.
+    /// Runs `LIMIT offset, limit BY key` over rows (key, value), where value is the position.
     fn check(keys: Vec<u32>, offset: u64, limit: u64, expected: Vec<u32>) {
         let schema = Arc::new(Schema::new(vec![
             Field::new("key", DataType::UInt32, false),

@@ -1,7 +1,7 @@
-//! Columns that hold something random: they are computed once, and no operator above gets to compute them again.
+//! Columns with random values are computed once; no operator above computes them again.
 //!
-//! DataFusion hands filters down through a projection by putting its expressions into them; a random number
-//! would be drawn anew. The rule puts an operator above such projections that lets no filter through.
+//! DataFusion pushes filters through a projection by inlining its expressions, which would draw random numbers again.
+//! The rule puts an operator above such projections that stops filters.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan};
 use crate::each_operator::EachOperator;
 use crate::one_input::{OneInput, OneInputExec};
 
-/// The rule; before filters of operators are handed down.
+/// The rule, to be applied before filters are pushed down.
 pub(crate) const COMPUTED_ONCE: EachOperator = EachOperator::new("computed_once", |node| {
     let is_random = node.downcast_ref::<ProjectionExec>().is_some_and(holds_chance);
     Ok(is_random.then(|| Arc::new(OneInputExec(OnceOperator { input: Arc::clone(node) })) as _))

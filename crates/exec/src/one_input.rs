@@ -1,4 +1,4 @@
-//! The frame of an operator with one input: what DataFusion asks of every operator, said once.
+//! The common part of operators with one input.
 
 use std::fmt;
 use std::ops::Deref;
@@ -14,38 +14,38 @@ use datafusion::physical_plan::{
     InputDistributionRequirements, PlanProperties, ReplaceChildrenOptions,
 };
 
-/// What makes an operator with one input; [`OneInputExec`] makes an `ExecutionPlan` of it.
+/// The part that differs; [`OneInputExec`] makes an `ExecutionPlan` of it.
 pub trait OneInput: DisplayAs + Send + Sync + Sized + 'static {
     const NAME: &'static str;
 
-    /// Whether rows come in the order of the input's.
+    /// Whether the order of rows is preserved.
     const KEEPS_ORDER: bool = true;
 
-    /// Whether it must see all rows in one partition.
+    /// Whether it needs all rows in one partition.
     const NEEDS_ONE_PARTITION: bool = false;
 
-    /// Whether it is worth dealing the input's rows to more partitions.
+    /// Whether repartitioning the input pays off.
     const GAINS_FROM_PARTITIONS: bool = !Self::NEEDS_ONE_PARTITION;
 
-    /// Whether it has some of the input's rows, and no others.
+    /// Whether it returns a subset of the input's rows.
     const DROPS_ROWS: bool = false;
 
     fn input(&self) -> &Arc<dyn ExecutionPlan>;
 
-    /// The order in which it must see the rows of each partition.
+    /// The required order of the rows of each partition.
     fn needed_order(&self) -> Option<OrderingRequirements> {
         None
     }
 
-    /// The same over another input.
+    /// The same operator over another input.
     fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<Self>;
 
-    /// The input's, if it says nothing else.
+    /// By default the properties of the input.
     fn properties(&self) -> &Arc<PlanProperties> {
         self.input().properties()
     }
 
-    /// What it computes of the input's rows.
+    /// The expressions that it computes over the input's rows.
     fn expressions(&self) -> &[Arc<dyn PhysicalExpr>] {
         &[]
     }

@@ -1,9 +1,8 @@
-//! What a row of an outer join that met none has in the columns of the other side: nothing, whatever that side
-//! says of its rows.
+//! Stops assumptions about the rows of an outer join's input, which do not hold for rows without a match.
 //!
-//! DataFusion lets what is known of an input (columns that are constant or equal, and its order) hold for a join
-//! of it, also where the join adds rows without it; a sort by such a column is then left out. The rule puts an
-//! operator that knows nothing between.
+//! DataFusion assumes that the properties of an input (constant or equal columns, order) hold for a join of it, even
+//! if the join adds rows without a match, and removes a sort by such a column. The rule inserts an operator without
+//! properties.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +19,7 @@ use datafusion::physical_plan::{
 use crate::each_operator::EachOperator;
 use crate::one_input::{OneInput, OneInputExec, over_inputs};
 
-/// The rule; before the sides of joins are exchanged and sorts are looked at.
+/// The rule, to be applied before join sides are swapped and sorts are removed.
 pub(crate) const PADDED_SIDES: EachOperator = EachOperator::new("padded_sides", |node| {
     if let Some(input) = grouping_sets_over(node) {
         return over_inputs(node, vec![unclaimed(&input, true)]).map(Some);
@@ -40,8 +39,8 @@ pub(crate) const PADDED_SIDES: EachOperator = EachOperator::new("padded_sides", 
     over_inputs(node, sides).map(Some)
 });
 
-/// The input of an aggregation by several grouping sets, if something is known of its rows. A set leaves keys out,
-/// and its rows have other values there than the input.
+/// The input of an aggregation with several grouping sets, if it has properties. A set omits keys, and its rows have
+/// other values there than the input.
 fn grouping_sets_over(plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
     let aggregate = plan.downcast_ref::<AggregateExec>()?;
     (aggregate.group_expr().has_grouping_set() && claims(aggregate.input()))
@@ -54,7 +53,7 @@ fn join_type(plan: &Arc<dyn ExecutionPlan>) -> Option<JoinType> {
     hash.or_else(|| plan.downcast_ref::<NestedLoopJoinExec>().map(|join| *join.join_type())).or_else(merge)
 }
 
-/// Whether something is known of the rows that does not hold for rows that are not there.
+/// Whether the properties of `side` do not hold for rows without a match.
 fn claims(side: &Arc<dyn ExecutionPlan>) -> bool {
     !side.equivalence_properties().eq_group().is_empty()
 }
@@ -66,7 +65,7 @@ fn unclaimed(side: &Arc<dyn ExecutionPlan>, is_padded: bool) -> Arc<dyn Executio
     }
 }
 
-/// The operator: hands the rows on and says nothing of them.
+/// The operator: passes rows on and declares no properties.
 struct UnclaimedOperator {
     input: Arc<dyn ExecutionPlan>,
     properties: Arc<PlanProperties>,

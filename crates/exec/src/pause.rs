@@ -1,6 +1,6 @@
-//! A rule that changes nothing: between two others it asks whether the query may go on.
+//! A rule without effect: it checks for cancellation between two other rules.
 //!
-//! Rules of a large plan take seconds together. They run one after the other on the thread of the query.
+//! The rules of a large plan take seconds in total. They run in sequence on the query's thread.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use crate::error::into_datafusion;
 
-/// The rule, about plans and about operators.
+/// The rule, for logical and physical plans.
 #[derive(Debug)]
 pub(crate) struct Pause;
 

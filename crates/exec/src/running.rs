@@ -1,8 +1,7 @@
-//! An accumulator whose result is asked for again and again while rows still come: what a window frame
-//! that grows needs.
+//! An accumulator that is evaluated repeatedly while rows are added, for growing window frames.
 //!
-//! Our accumulators give up their state when they are evaluated. [`Running`] takes the state out first
-//! and puts it back twice: once for the answer, once to go on from.
+//! Our accumulators lose their state on evaluation. [`Running`] first takes the state out and restores it twice: to
+//! evaluate, and to continue.
 
 use basalt_base::query::checkpoint;
 use datafusion::arrow::array::ArrayRef;
@@ -32,7 +31,7 @@ impl Accumulator for Running {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        // One call may be of the thousands that a block of a window takes, each with an answer as long as the frame.
+        // A block of a window may take thousands of calls, each with a result as long as the frame.
         checkpoint().map_err(into_datafusion)?;
         let state = self.inner.state()?.iter().map(ScalarValue::to_array).collect::<Result<Vec<_>>>()?;
         self.inner.merge_batch(&state)?;

@@ -1,9 +1,8 @@
-//! The session that plans are optimized and run in: our rules, and the limits as arguments.
+//! The session in which plans are optimized and run: our rules, and the limits as arguments.
 //!
-//! Plans come typed from `planner`, so there is no analyzer rule at all: type coercion would only
-//! second-guess the types (and re-type byte strings as text). Of DataFusion's optimizer rules the list
-//! keeps those that can fire on our plans: subqueries are answered or joined before planning ends,
-//! and plans never hold a `DISTINCT` aggregate.
+//! `planner` gives plans their types, so there are no analyzer rules: type coercion would only change types (and turn
+//! byte strings into text). The list contains those of DataFusion's optimizer rules that can apply to our plans:
+//! subqueries are run or joined before planning ends, and there are no `DISTINCT` aggregates.
 
 use std::sync::Arc;
 
@@ -42,7 +41,7 @@ use crate::pause::Pause;
 use crate::row_order::rules::{OneStream, WHOLE_AGGREGATES};
 use crate::wide_constants::WIDE_CONSTANTS;
 
-/// The rules that early and late rules of the caller come before.
+/// The early and late rules of the caller are placed before this rule.
 const EARLY_BEFORE_RULE: &str = "join_selection";
 const LATE_BEFORE_RULE: &str = "EnsureCooperative";
 
@@ -51,32 +50,31 @@ pub type PlanRule = Arc<dyn OptimizerRule + Send + Sync>;
 
 type OperatorRule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
-/// Rules about operators and functions that this crate does not know.
+/// Rules for operators and functions that this crate does not know.
 #[derive(Default)]
 pub struct Rules {
-    /// About plans, before all others.
+    /// For logical plans, before all other rules.
     pub first: Vec<PlanRule>,
-    /// About plans, behind the one that hands filters down.
+    /// For logical plans, after filters are pushed down.
     pub plan: Vec<PlanRule>,
-    /// About plans, behind all others: columns that nobody wants are gone.
+    /// For logical plans, after all other rules: unused columns are removed.
     pub last: Vec<PlanRule>,
-    /// Before operators are spread over threads.
+    /// For physical plans, before operators are parallelized.
     pub early: Vec<OperatorRule>,
-    /// When operators are in their places, before filters that change while a query runs are handed down.
+    /// For physical plans with operators in place, before dynamic filters are pushed down.
     pub late: Vec<OperatorRule>,
 }
 
-/// How wide a query runs.
+/// The parallelism and batch size of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// Threads that one operator is spread over at most.
+    /// The maximum number of threads of one operator.
     pub target_partitions: usize,
-    /// Rows of a batch.
+    /// The rows of a batch.
     pub batch_rows: usize,
 }
 
-/// A session with our rules and those of the caller; memory pool and spill directory are those of
-/// `runtime`.
+/// A session with our rules and those of the caller. `runtime` has the memory pool and the spill directory.
 pub fn session_state(limits: SessionLimits, runtime: Arc<RuntimeEnv>, rules: Rules) -> Result<SessionState> {
     let config = SessionConfig::new()
         .with_target_partitions(limits.target_partitions.max(1))
@@ -93,7 +91,7 @@ pub fn session_state(limits: SessionLimits, runtime: Arc<RuntimeEnv>, rules: Rul
         .build())
 }
 
-/// DataFusion's rules, with ours and those of the caller at their places.
+/// DataFusion's rules, with ours and the caller's inserted.
 fn operator_rules(mut early: Vec<OperatorRule>, mut late: Vec<OperatorRule>) -> Result<Vec<OperatorRule>> {
     let ours: [OperatorRule; 3] =
         [Arc::new(COMPUTED_ONCE), Arc::new(WHOLE_AGGREGATES), Arc::new(PADDED_SIDES)];
@@ -113,7 +111,7 @@ fn operator_rules(mut early: Vec<OperatorRule>, mut late: Vec<OperatorRule>) -> 
     Ok(rules.into_iter().flat_map(with_pause).collect())
 }
 
-/// The order is DataFusion's own: each rule relies on the ones before it.
+/// In the order of DataFusion, because each rule relies on those before it.
 fn optimizer_rules(first: Vec<PlanRule>, added: Vec<PlanRule>, last: Vec<PlanRule>) -> Vec<PlanRule> {
     let mut rules = first;
     let known: [PlanRule; 14] = [
@@ -145,7 +143,7 @@ fn optimizer_rules(first: Vec<PlanRule>, added: Vec<PlanRule>, last: Vec<PlanRul
 mod tests {
     use super::*;
 
-    /// Rules are placed by the names of DataFusion's own: one that is renamed is noticed here.
+    /// Our rules are placed by the names of DataFusion's rules; this test fails if one is renamed.
     #[test]
     fn the_rules_that_ours_stand_before_are_there() {
         operator_rules(Vec::new(), Vec::new()).expect("both rules have their names");

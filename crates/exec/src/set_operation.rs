@@ -1,12 +1,12 @@
-//! INTERSECT and EXCEPT: the rows of the left side, in their order, that the right side has or has not.
+//! INTERSECT and EXCEPT: the rows of the left side that are, or are not, in the right side, in their order.
 //!
-//! The right side is counted first. Then the left side streams: with ALL a row of the right side stands for one row
-//! of the left, with DISTINCT for all that are equal. NULL equals NULL.
+//! First the rows of the right side are counted, then the left side is streamed. With ALL, a row of the right side
+//! matches one row of the left; with DISTINCT, all equal rows. NULL equals NULL.
 //!
 //! # Cost
 //!
-//! One hash probe a row of each side; the bytes of the row plus about 40 a distinct row of the right side, with
-//! EXCEPT DISTINCT of the left side too, charged to the query's memory limit.
+//! One hash lookup per row of each side; the bytes of the row plus about 40 for each distinct row of the right side,
+//! with EXCEPT DISTINCT also of the left side. Charged to the query's memory limit.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -30,10 +30,10 @@ use datafusion::physical_plan::{
 };
 use futures::{StreamExt, TryStreamExt, stream};
 
-/// What a counter takes in the table besides the bytes of its row.
+/// The bytes of a counter in the table, without its row.
 const COUNTER_BYTES: usize = 40;
 
-/// Which rows of the left side stay.
+/// Which rows of the left side pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
     IntersectAll,
@@ -42,13 +42,13 @@ pub enum Operation {
     ExceptDistinct,
 }
 
-/// The logical node; its columns are those of the left side.
+/// The logical node; its schema is that of the left side.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SetOperation {
     pub operation: Operation,
     pub left: Arc<LogicalPlan>,
     pub right: Arc<LogicalPlan>,
-    /// What rows are compared by: as many of the left side as of the right, one behind the other.
+    /// The expressions that are compared: those of the left side, followed by as many of the right side.
     pub keys: Vec<Expr>,
 }
 
@@ -87,7 +87,7 @@ impl UserDefinedLogicalNodeCore for SetOperation {
     }
 }
 
-/// A side: its rows, and what they are compared by.
+/// A side: its rows, and the expressions to compare.
 #[derive(Clone, Debug)]
 pub(crate) struct Side {
     pub(crate) input: Arc<dyn ExecutionPlan>,
@@ -120,7 +120,7 @@ impl ExecutionPlan for SetOperationExec {
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
-        // Rows are dropped and nothing else: order and equivalences are those of the left side.
+        // Only drops rows: order and equivalences are those of the left side.
         self.left.input.properties()
     }
 
@@ -196,7 +196,7 @@ impl ExecutionPlan for SetOperationExec {
     }
 }
 
-/// How many rows of the right side there are, of each kind, that no row of the left has met.
+/// For each distinct row, the number of rows of the right side that are not matched yet.
 struct Counters {
     operation: Operation,
     converter: RowConverter,
@@ -214,7 +214,7 @@ impl Counters {
         Ok(())
     }
 
-    /// The rows of a batch of the left side that stay.
+    /// The rows of a left batch that pass.
     fn keep(&mut self, keys: &[Arc<dyn PhysicalExpr>], batch: &RecordBatch) -> Result<RecordBatch> {
         let kept = self.each(keys, batch, Counters::stays)?;
         Ok(filter_record_batch(batch, &kept)?)
@@ -251,7 +251,7 @@ impl Counters {
         })
     }
 
-    /// What `answer` gives for each row; it adds the bytes by which the table has grown.
+    /// The result of `answer` for each row; `answer` adds the bytes by which the table has grown.
     fn each(
         &mut self,
         keys: &[Arc<dyn PhysicalExpr>],

@@ -1,11 +1,11 @@
-//! Rows that a plan reads in several places and computes once, so that all places see the same ones.
+//! Rows that a plan reads in several places but computes once, so that all places see the same rows.
 //!
-//! A second run of a plan may give other rows: it draws random numbers anew, and a LIMIT may take others.
-//! The first place that is read runs its plan and keeps the rows; the others find them.
+//! A second run of a plan may give other rows: it draws new random numbers, and a LIMIT may select others. The first
+//! place that is read runs the plan and stores the rows for the others.
 //!
 //! # Cost
 //!
-//! All rows are in memory, charged to the query, until the plan is dropped; they are computed in one partition.
+//! All rows are held in memory, charged to the query, until the plan is dropped; they are computed in one partition.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -28,7 +28,7 @@ use futures::{TryFutureExt, TryStreamExt, stream};
 
 use crate::one_input::OneInput;
 
-/// The logical node: a clone of it is another place that reads the same rows.
+/// The logical node. A clone of it reads the same rows.
 #[derive(Clone, Debug)]
 pub struct Shared {
     input: Arc<LogicalPlan>,
@@ -44,7 +44,7 @@ impl Shared {
         &self.input
     }
 
-    /// Whether the two read the same rows.
+    /// Whether both read the same rows.
     pub fn is_same(&self, other: &Shared) -> bool {
         Arc::ptr_eq(&self.rows, &other.rows)
     }
@@ -98,19 +98,19 @@ impl UserDefinedLogicalNodeCore for Shared {
         Ok(Shared { input: Arc::new(input), rows: Arc::clone(&self.rows) })
     }
 
-    /// All columns, for another place may want those that this one does not.
+    /// All columns, since another place may need columns that this one does not.
     fn necessary_children_exprs(&self, _output_columns: &[usize]) -> Option<Vec<Vec<usize>>> {
         Some(vec![(0..self.input.schema().fields().len()).collect()])
     }
 }
 
-/// The rows, when a place was read.
+/// The rows, after the first place was read.
 #[derive(Default)]
 struct SharedRows(Mutex<Option<Kept>>);
 
 struct Kept {
     batches: Vec<RecordBatch>,
-    /// What the batches are charged to.
+    /// Accounts for the batches.
     _reservation: MemoryReservation,
 }
 
@@ -121,7 +121,7 @@ impl fmt::Debug for SharedRows {
 }
 
 impl SharedRows {
-    /// The rows; `input` runs unless they are there.
+    /// The rows. Runs `input` if they are not there yet.
     async fn read(
         &self,
         input: Arc<dyn ExecutionPlan>,
@@ -156,7 +156,7 @@ impl SharedOperator {
     }
 
     fn over_rows(input: Arc<dyn ExecutionPlan>, rows: Arc<SharedRows>) -> SharedOperator {
-        // Another place may have run the plan, with its rows in another order.
+        // Another place may have run the plan, with another order of rows.
         let properties = PlanProperties::new(
             EquivalenceProperties::new(input.schema()),
             Partitioning::UnknownPartitioning(1),
@@ -216,7 +216,7 @@ mod tests {
 
     static CALLS: AtomicU64 = AtomicU64::new(0);
 
-    /// Another number at each call.
+    /// A different number at each call.
     #[derive(Debug, PartialEq, Eq, Hash)]
     struct Counter(Signature);
 

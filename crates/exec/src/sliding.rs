@@ -1,14 +1,13 @@
-//! An accumulator over a window frame whose start moves: rows leave at one end while others come
-//! in at the other.
+//! An accumulator over a window frame that slides: rows leave at one end and enter at the other.
 //!
-//! No function has to know how to take a value back out. The rows of the frame lie in two stacks: those
-//! that came first as the states of their suffixes, so that leaving is dropping the top state, and those
-//! that came later as one running state. When the first stack is empty, the second one is turned over
-//! into it. A result merges the top of the first with the second.
+//! Functions need not support the removal of a value. The rows of the frame are in two stacks: the older rows as
+//! states of their suffixes, so that removing a row drops the top state, and the newer rows as one running state.
+//! When the first stack is empty, the second is moved into it. The result merges the top of the first with the
+//! second.
 //!
 //! # Cost
 //!
-//! Two updates and two merges a row, however wide the frame is; a state for each row of the first stack.
+//! Two updates and two merges per row, whatever the width of the frame; a state for each row of the first stack.
 
 use std::collections::VecDeque;
 
@@ -21,12 +20,12 @@ use crate::error::into_datafusion;
 
 #[derive(Debug)]
 pub(crate) struct TwoStacks {
-    /// Holds the state of the rows of `coming`.
+    /// The state of the rows in `coming`.
     inner: Box<dyn Accumulator>,
-    /// The states of the suffixes of the rows that came first: the last one is that of all of them.
+    /// The states of the suffixes of the older rows; the last one covers all of them.
     leaving: Vec<Vec<ArrayRef>>,
     leaving_bytes: usize,
-    /// The rows that came later, in blocks.
+    /// The newer rows, in blocks.
     coming: VecDeque<Vec<ArrayRef>>,
 }
 
@@ -35,12 +34,12 @@ impl TwoStacks {
         TwoStacks { inner, leaving: Vec::new(), leaving_bytes: 0, coming: VecDeque::new() }
     }
 
-    /// The state of `inner`, which is empty afterwards.
+    /// Takes the state of `inner`, which is empty afterwards.
     fn take_state(&mut self) -> Result<Vec<ArrayRef>> {
         self.inner.state()?.iter().map(ScalarValue::to_array).collect()
     }
 
-    /// Turns the rows of `coming` over, without the first `gone` of them.
+    /// Moves the rows of `coming`, without the first `gone`, to the first stack.
     fn turn_over(&mut self, gone: usize) -> Result<()> {
         self.take_state()?;
         let blocks = std::mem::take(&mut self.coming);

@@ -1,4 +1,4 @@
-//! DataFusion's tasks work for the query of the thread that starts them.
+//! DataFusion's tasks belong to the query of the thread that starts them.
 
 use std::any::Any;
 
@@ -9,9 +9,9 @@ use futures::future::BoxFuture;
 type Outcome = Box<dyn Any + Send>;
 type Work = Box<dyn FnOnce() -> Outcome + Send>;
 
-/// From now on every task that DataFusion starts in this process enters its query.
+/// Makes every task that DataFusion starts in this process enter its query.
 pub fn carry_queries() {
-    // It is set already by another engine of this process: there is only one of its kind.
+    // Another engine in this process may have set the tracer already; it is the same.
     let _ = set_join_set_tracer(&CarriesQueries);
 }
 

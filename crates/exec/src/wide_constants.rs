@@ -1,8 +1,8 @@
-//! Blocks of few rows where a constant array is repeated for each of them: a rule for physical plans.
+//! A rule for physical plans: small blocks where a large constant array is repeated for each row.
 //!
-//! DataFusion makes a column of a constant: as many copies as the block has rows. A constant array of a million
-//! elements would be 64 GB of them. [`WIDE_CONSTANTS`] puts an operator below the projection that cuts blocks into
-//! ones whose copies have [`BYTES_MAX`].
+//! DataFusion expands a constant to a column with one copy per row. For a constant array of a million elements that
+//! would be 64 GB. [`WIDE_CONSTANTS`] puts an operator below the projection that splits blocks, so that the copies
+//! take at most [`BYTES_MAX`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use futures::StreamExt;
 use crate::each_operator::EachOperator;
 use crate::one_input::{OneInput, OneInputExec, over_inputs};
 
-/// Bytes of the copies in a block, but for a block of one row that has more.
+/// The maximum bytes of the copies in a block, except for a block of one row.
 const BYTES_MAX: usize = 16 << 20;
-/// Constants of a row that have no more bytes are repeated as DataFusion does.
+/// Constants up to this size are not limited.
 const NARROW_BYTES: usize = 1 << 10;
 
-/// The rule.
+/// The optimizer rule.
 pub(crate) const WIDE_CONSTANTS: EachOperator = EachOperator::new("wide_constants", |node| {
     let Some(projection) = node.downcast_ref::<ProjectionExec>() else { return Ok(None) };
     let Some(rows) = rows_of_blocks(projection)? else { return Ok(None) };
@@ -33,7 +33,7 @@ pub(crate) const WIDE_CONSTANTS: EachOperator = EachOperator::new("wide_constant
     over_inputs(node, vec![Arc::new(OneInputExec(cut))]).map(Some)
 });
 
-/// Rows of a block whose copies of constants have [`BYTES_MAX`]; `None` if the constants are narrow.
+/// The number of rows whose copies of constants take [`BYTES_MAX`]; `None` if the constants are small.
 fn rows_of_blocks(projection: &ProjectionExec) -> Result<Option<usize>> {
     let mut width = [0];
     for column in projection.expr() {
@@ -49,7 +49,7 @@ fn rows_of_blocks(projection: &ProjectionExec) -> Result<Option<usize>> {
 /// The operator.
 pub(crate) struct CutRowsOperator {
     input: Arc<dyn ExecutionPlan>,
-    /// Rows of a block at most.
+    /// The maximum number of rows of a block.
     rows: usize,
 }
 
@@ -84,7 +84,7 @@ impl OneInput for CutRowsOperator {
     }
 }
 
-/// The block in ones of `rows` rows each.
+/// Splits a block into blocks of `rows` rows.
 fn cut(block: Result<RecordBatch>, rows: usize) -> Vec<Result<RecordBatch>> {
     match block {
         Ok(block) if block.num_rows() > rows => (0..block.num_rows())

@@ -1,4 +1,4 @@
-//! An aggregate function as a window asks for it: results while rows still come, and while others leave.
+//! Aggregate functions for windows: results while rows are still added, or removed.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::sliding::TwoStacks;
 /// How the frames of a window follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Frames {
-    /// All start at the same row.
+    /// All frames start at the same row.
     Grow,
     /// Rows leave at the start.
     Slide,
 }
 
-/// The function behind the window's form of it.
+/// The function inside its form for windows.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Windowed {
     inner: Arc<AggregateUDF>,
@@ -28,7 +28,7 @@ pub struct Windowed {
 }
 
 impl Windowed {
-    /// `inner`, fit for such frames.
+    /// `inner` in the form for such frames.
     pub fn over(inner: Arc<AggregateUDF>, frames: Frames) -> Arc<AggregateUDF> {
         Arc::new(AggregateUDF::new_from_impl(Windowed { inner, frames }))
     }

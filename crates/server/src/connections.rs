@@ -1,11 +1,11 @@
-//! The connections of a listener: accepted, served, bounded in number and in what they may wait for.
+//! The connections of a listener, with limits on their number and on the time they may make the server wait.
 //!
 //! # Invariants
 //!
-//! - **Bounded**: there are at most as many as [`ConnectionLimits::most`]. One more takes the place of the one whose
-//!   client has kept the server waiting for longest, in the head or the body of a request or between two; where the
-//!   server waits for nobody, the new one is refused. So a crowd of slow clients keeps nobody out.
-//! - **Nobody waits for ever**: a head must be whole in time, a body and an answer must move.
+//! - **Bounded**: there are at most [`ConnectionLimits::most`] connections. A new one replaces the one whose client
+//!   has made the server wait longest, in the head or the body of a request or between requests. If the server waits
+//!   for no client, the new connection is refused. Slow clients therefore cannot lock out others.
+//! - **No endless waits**: a head must arrive in time, and a body and an answer must make progress.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -30,34 +30,34 @@ use tokio::task::JoinSet;
 
 use crate::http::{ActiveRequest, Activity, AnswerBody, RequestBody, Socket};
 
-/// Of a head, and of a body's pieces on their way: a connection has no more in memory.
+/// The maximum bytes of a head, and of buffered pieces of a body: a connection holds no more in memory.
 const HEAD_BYTES_MAX: usize = 128 << 10;
 
-/// Tells for how long the connection stays open without a request.
+/// Announces how long an idle connection stays open.
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
-/// How long accepting rests when the process has no file left for a socket.
+/// The pause in accepting when the process has no free file descriptor.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How many connections there may be, and how long they may keep the server waiting.
+/// The maximum number of connections, and how long a client may make the server wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConnectionLimits {
     pub(crate) most: usize,
-    /// From the end of an answer, or from the beginning, to the end of the head of the next request.
+    /// From the end of an answer, or from the start, to the end of the next head.
     pub(crate) keep_alive: Duration,
-    /// Until more of a body comes.
+    /// Until the next part of a body arrives.
     pub(crate) receive: Duration,
-    /// Until the client takes more of an answer.
+    /// Until the client accepts more of an answer.
     pub(crate) send: Duration,
 }
 
-/// The connections that are open.
+/// The open connections.
 struct Connections {
     limits: ConnectionLimits,
     open: Mutex<HashMap<u64, Arc<Activity>>>,
 }
 
-/// A connection's place among those that may be open.
+/// A slot of the connection limit.
 struct ConnectionSlot {
     connections: Arc<Connections>,
     number: u64,
@@ -65,7 +65,7 @@ struct ConnectionSlot {
 }
 
 impl Connections {
-    /// A place for the connection `number`, or `None` if there is none.
+    /// A slot for connection `number`, or `None` if all are in use.
     fn admit(self: &Arc<Self>, number: u64) -> Option<ConnectionSlot> {
         let mut open = self.open.lock();
         if open.len() >= self.limits.most {
@@ -79,7 +79,7 @@ impl Connections {
         Some(ConnectionSlot { connections: Arc::clone(self), number, activity })
     }
 
-    /// Closes the connection that has kept the server waiting for longest.
+    /// Closes the connection whose client has made the server wait longest.
     fn close_slowest(&self) {
         let open = self.open.lock();
         if let Some(activity) = slowest(&open).and_then(|number| open.get(&number)) {
@@ -99,7 +99,7 @@ impl Drop for ConnectionSlot {
     }
 }
 
-/// Serves connections until `stop` changes; returns when the last request of the last one was answered.
+/// Serves connections until `stop` changes. Returns after the last request of the last connection was answered.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
@@ -123,7 +123,7 @@ pub(crate) async fn serve(
                     None => drop(tasks.spawn(refuse(stream))),
                 }
             }
-            // The client went away before it was accepted.
+            // The client disconnected before it was accepted.
             Err(error)
                 if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset) => {}
             Err(_) => {
@@ -138,7 +138,7 @@ pub(crate) async fn serve(
 
 /// Answers the requests of one connection.
 async fn converse(stream: TcpStream, router: Router, slot: ConnectionSlot, mut stop: watch::Receiver<bool>) {
-    // Answers are small and latency matters; a socket that refuses the option still works.
+    // Answers are small and latency matters. A socket that refuses the option still works.
     let _ = stream.set_nodelay(true);
     let limits = slot.connections.limits;
     let inner = TowerToHyperService::new(router);
@@ -164,7 +164,7 @@ async fn converse(stream: TcpStream, router: Router, slot: ConnectionSlot, mut s
     let mut stopping = false;
     loop {
         tokio::select! {
-            // However it ended, nobody is left to be told.
+            // The connection is over, so there is no one to report an error to.
             _ = connection.as_mut() => return,
             () = slot.activity.closed() => return,
             _ = stop.changed(), if !stopping => {
@@ -175,7 +175,7 @@ async fn converse(stream: TcpStream, router: Router, slot: ConnectionSlot, mut s
     }
 }
 
-/// Says that the server has all the connections that it may have.
+/// Reports that the server has no free connections.
 async fn refuse(mut stream: TcpStream) {
     let error = Error::new(
         basalt_engine::ErrorCode::TooManySimultaneousQueries,
@@ -184,6 +184,6 @@ async fn refuse(mut stream: TcpStream) {
     let text = format!("{error}\n");
     let head = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: text/plain; charset=UTF-8\r\n";
     let answer = format!("{head}Content-Length: {}\r\n\r\n{text}", text.len());
-    // A client that does not listen misses nothing.
+    // The client may not read the answer.
     let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(answer.as_bytes())).await;
 }

@@ -1,24 +1,24 @@
 //! How does a program reach it over a socket? The HTTP interface of an open [`Engine`].
 //!
-//! [`Server::bind`] takes the port, [`Server::run`] answers until it is told to stop. What a request
-//! may say is in `http`; sessions that outlive a request are in `sessions`.
+//! [`Server::bind`] takes the port, [`Server::run`] answers until it is stopped. `http` defines the requests;
+//! `sessions` holds sessions that outlive a request.
 //!
 //! # Concurrency
 //!
-//! Sockets have threads of their own: connections, heads, bodies, `/ping`. Statements run on the runtime that the engine
-//! was opened in, and hand their answers over piece by piece; so does a client that is slow cost neither a thread, and
-//! no query keeps another client from being heard.
+//! Sockets have threads of their own: connections, heads, bodies, `/ping`. Statements run on the runtime that the
+//! engine was opened in and pass on their answers piece by piece. A slow client therefore blocks no thread, and no
+//! query delays other clients.
 //!
 //! # Limits
 //!
-//! The HTTP library refuses a URL over 64 KiB (414) and a head over 128 KiB (431). A body has no
-//! limit: it streams into the engine, which asks for more when it has used what came. How many connections there may be,
-//! and for how long one may keep the server waiting, is in `connections`.
+//! The HTTP library refuses a URL over 64 KiB (414) and a head over 128 KiB (431). A body has no limit: it streams
+//! into the engine, with backpressure. `connections` defines the maximum number of connections, and how long a client
+//! may make the server wait.
 //!
 //! # Not here
 //!
-//! No SQL, no formats, no storage: a request is turned into [`basalt_engine::Request`] and an
-//! [`basalt_engine::Outcome`] into a response.
+//! No SQL, no formats, no storage: a request is converted to [`basalt_engine::Request`], and an
+//! [`basalt_engine::Outcome`] to a response.
 
 mod connections;
 mod http;
@@ -41,37 +41,37 @@ use crate::http::{Origins, Shared};
 pub use crate::password::Password;
 use crate::sessions::Sessions;
 
-/// How long requests that run may go on after the server was told to stop.
+/// How long running requests may continue after the server is stopped.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// How long connections may take to close once their queries were ended.
+/// How long connections may take to close after their queries were ended.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Threads that serve sockets: they copy bytes and compute nothing.
+/// Threads that serve sockets: they only copy bytes.
 const SOCKET_THREADS: usize = 2;
 
-/// No wait is longer.
+/// The maximum length of any wait.
 const SECONDS_MAX: f64 = 1e9;
 
-/// Where to listen, who may ask, and what each session starts with.
+/// The address to listen on, the accepted clients, and the settings of new sessions.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     pub listen_host: String,
-    /// 0 takes any free port.
+    /// 0 selects a free port.
     pub http_port: u16,
-    /// Set in each new session, before what the request says.
+    /// Set in each new session, before the settings of the request.
     pub settings: Vec<(String, String)>,
-    /// What the user `default` must say.
+    /// The password of the user `default`.
     pub password: Option<Password>,
-    /// Listen where other machines reach the server even if there is no password.
+    /// Whether to listen on addresses that other machines can reach without a password.
     pub allow_no_password: bool,
-    /// Names by which the server may be called where only this machine reaches it, besides those of every machine.
+    /// Accepted host names on a loopback address, in addition to those of every machine.
     pub allowed_hosts: Vec<String>,
-    /// Pages that may ask, as `https://host:port`; `*` is every page.
+    /// Origins of accepted pages, such as `https://host:port`; `*` means all pages.
     pub allowed_origins: Vec<String>,
-    /// Connections that may be open at once.
+    /// The maximum number of open connections.
     pub max_connections: usize,
-    /// Seconds that a connection may go without a request.
+    /// How long a connection may be idle, in seconds.
     pub keep_alive_timeout: f64,
 }
 
@@ -91,7 +91,7 @@ impl Default for ServerOptions {
     }
 }
 
-/// A listener that has its port and does not answer yet.
+/// A bound listener that does not answer yet.
 pub struct Server {
     shared: Arc<Shared>,
     listener: TcpListener,
@@ -100,8 +100,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes the port, on the runtime where queries will run. An unknown setting in `options` is an error here, not in
-    /// each request, and so is an address that other machines reach without a password.
+    /// Takes the port, on the runtime where queries will run. An unknown setting in `options` is an error here, not
+    /// in each request. So is an address that other machines can reach if there is no password.
     pub async fn bind(engine: Arc<Engine>, options: ServerOptions) -> Result<Server> {
         let mut session = engine.session();
         for (name, value) in &options.settings {
@@ -134,13 +134,12 @@ impl Server {
         Ok(Server { shared: Arc::new(shared), listener, address, limits })
     }
 
-    /// The address in use, with the port that was chosen if 0 was asked for.
+    /// The address in use, with the port that was selected if 0 was requested.
     pub fn http_address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers requests until `stop` ends; then lets running requests end, within limits, and closes
-    /// the engine.
+    /// Answers requests until `stop` resolves; then lets running requests end, within limits, and closes the engine.
     pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<()> {
         let engine = Arc::clone(&self.shared.engine);
         let sockets = socket_threads()?;
@@ -159,12 +158,12 @@ impl Server {
         let router = http::router(self.shared);
         let mut serving = sockets.spawn(connections::serve(listener, router, self.limits, stopped));
         stop.await;
-        // It listens until it ends.
+        // The receiver lives until the listener ends.
         let _ = stopping.send(true);
         let in_time = tokio::time::timeout(GRACE, &mut serving).await.is_ok();
         engine.shutdown().await;
         if !in_time {
-            // Those that are left are broken off.
+            // The remaining connections are broken off.
             let _ = tokio::time::timeout(CLOSE_TIMEOUT, serving).await;
         }
         sockets.shutdown_background();
@@ -178,13 +177,13 @@ fn socket_threads() -> Result<Runtime> {
     runtime.map_err(|e| Error::new(ErrorCode::CannotScheduleTask, format!("no threads: {e}")))
 }
 
-/// Sockets leave half of the files that the process may have open to tables.
+/// Sockets leave half of the process's file descriptors to tables.
 fn connections_max(wanted: usize) -> usize {
     let files = open_files::raise_limit().and_then(|files| usize::try_from(files).ok());
     wanted.min(files.map_or(usize::MAX, |files| files / 2)).max(1)
 }
 
-/// 0 is no limit.
+/// 0 means no limit.
 fn seconds(seconds: f64) -> Duration {
     Duration::from_secs_f64(if seconds > 0.0 { seconds.min(SECONDS_MAX) } else { SECONDS_MAX })
 }

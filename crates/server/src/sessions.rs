@@ -1,11 +1,11 @@
-//! Sessions that last from one request to the next, by the name that the client gave them.
+//! Sessions that last for several requests, by a name that the client chooses.
 //!
 //! # Invariants
 //!
-//! - **One at a time**: a request holds its session until its answer has been sent; a second request
-//!   with the same name meanwhile is refused, as ClickHouse does, but not before [`LOCK_WAIT`]: a query
-//!   that its client cancelled ends a moment later.
-//! - **Bounded**: at most [`SESSIONS_MAX`] named sessions; the idle ones go when their time is over.
+//! - **One at a time**: a request holds its session until its answer was sent. A concurrent request with the same
+//!   name is refused, as in ClickHouse, but only after [`LOCK_WAIT`], because a cancelled query takes a moment to
+//!   end.
+//! - **Bounded**: at most [`SESSIONS_MAX`] named sessions; idle ones are dropped when they expire.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,18 +18,18 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 const SESSIONS_MAX: usize = 10_000;
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 const TIMEOUT_MAX_SECONDS: u64 = 3600;
-/// How long a request waits for the one before it to give the session back.
+/// How long a request waits for the previous one to release the session.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 
-/// A session for the time of one request.
+/// A session for the duration of one request.
 pub(crate) type Lease = OwnedMutexGuard<Session>;
 
-/// What a request says about its session.
+/// The session parameters of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SessionChoice {
     pub(crate) id: Option<String>,
     pub(crate) timeout: Option<Duration>,
-    /// Refuse to make the session if it is not there.
+    /// Whether to refuse a session that does not exist.
     pub(crate) must_exist: bool,
 }
 
@@ -46,7 +46,7 @@ struct Named {
 }
 
 impl Sessions {
-    /// The session of `choice`, made by `open` if it has no name or is not there yet.
+    /// The session of `choice`, created by `open` if it has no name or does not exist yet.
     pub(crate) async fn lease(
         &self,
         user: &str,
@@ -68,7 +68,7 @@ impl Sessions {
     ) -> Result<Arc<AsyncMutex<Session>>> {
         let mut named = self.named.lock();
         drop_expired(&mut named);
-        // Two users cannot meet in one session.
+        // Users cannot share a session.
         let key = format!("{user}\0{id}");
         if !named.contains_key(&key) {
             admit(&named, id, choice.must_exist)?;
@@ -114,7 +114,7 @@ fn admit(named: &HashMap<String, Named>, id: &str, must_exist: bool) -> Result<(
     Ok(())
 }
 
-/// A session that is in use does not expire: its `Arc` has a second owner.
+/// A session in use does not expire: its `Arc` has a second owner.
 fn drop_expired(named: &mut HashMap<String, Named>) {
     let now = Instant::now();
     named.retain(|_, entry| {

@@ -1,4 +1,4 @@
-//! What the program can be asked to do, one file each.
+//! The commands of the program, one file each.
 
 pub(crate) mod client;
 pub(crate) mod local;
@@ -11,9 +11,9 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::failure::Failure;
 
-/// Deep plans recurse; a thread's usual two megabytes are not much for them. Only what was used once is memory.
+/// Deep plans recurse, and the usual 2 MB of a thread are too small. Only used pages take memory.
 const THREAD_STACK_BYTES: usize = 32 << 20;
-/// So long the end waits for threads, of which some wait for data that may never come.
+/// How long shutdown waits for threads; some of them wait for data that may never arrive.
 const END_WAIT: Duration = Duration::from_secs(1);
 
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
@@ -22,8 +22,8 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
     runtime.map_err(|e| Failure::with_code(ErrorCode::CannotScheduleTask, format!("no threads: {e}")))
 }
 
-/// Ends the threads. A task that holds a table lets it go with its thread, and RocksDB may only close while the process
-/// still has all that is static: its mutexes are gone behind the end of `main`, and who locks one aborts.
+/// Ends the threads. A task that holds a table drops it with its thread. RocksDB must be closed while the static
+/// variables of the process exist: its mutexes are destroyed at the end of `main`, and locking one then aborts.
 pub(crate) fn end(runtime: Runtime) {
     runtime.shutdown_timeout(END_WAIT);
 }

@@ -39,7 +39,7 @@ async fn told_to_stop(mut interrupt: Signal, mut terminate: Signal) {
         _ = terminate.recv() => {}
     }
     say("Basalt is stopping");
-    // A second signal ends it at once: what was acknowledged is on disk.
+    // A second signal ends the process at once: acknowledged data is on disk.
     tokio::spawn(async move {
         tokio::select! {
             _ = interrupt.recv() => {}
@@ -53,8 +53,8 @@ fn listen(kind: SignalKind) -> Result<Signal, Failure> {
     signal(kind).map_err(|e| Failure::with_code(ErrorCode::CannotScheduleTask, format!("no signals: {e}")))
 }
 
-/// A line of the log of the process.
+/// Prints a line to the log of the process.
 pub(crate) fn say(line: &str) {
-    // A server without a standard error serves all the same.
+    // A server without standard error still serves.
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -1,7 +1,7 @@
-//! A server, by its HTTP interface.
+//! A connection to a server over HTTP.
 //!
-//! Each request runs on a thread of its own, because the HTTP library blocks; Ctrl-C closes its
-//! connection, and a server cancels a query that nobody waits for.
+//! Each request runs on a thread of its own, because the HTTP library blocks. Ctrl-C closes its connection, and the
+//! server cancels the query of a closed connection.
 
 use std::io::{self, Cursor, Read};
 use std::time::Instant;
@@ -22,15 +22,15 @@ const PIECE_BYTES: usize = 64 << 10;
 const PIPE_PIECES: usize = 16;
 const ERROR_BYTES_MAX: u64 = 1 << 20;
 
-/// How much of an answer's end is kept, to find the error that broke it off.
+/// How much of an answer's end is kept to find the error that broke it off.
 const TAIL_BYTES: usize = 4 << 10;
 
-/// Ends an answer that broke off.
+/// Marks an answer that broke off.
 const MARKER: &str = "__exception__";
 
 const SESSION_TIMEOUT_SECONDS: &str = "3600";
 
-/// Lists of names for the tab key; a server that lacks one of the tables just completes less.
+/// Lists of names for the tab key. A server without one of the tables completes fewer names.
 const COMPLETION_QUERIES: [&str; 4] = [
     "SELECT name FROM system.functions",
     "SELECT name FROM system.databases",
@@ -38,7 +38,7 @@ const COMPLETION_QUERIES: [&str; 4] = [
     "SELECT DISTINCT name FROM system.columns",
 ];
 
-/// Where the server is and who asks.
+/// The server's address, and the user.
 pub(crate) struct HttpOptions {
     pub(crate) host: String,
     pub(crate) port: u16,
@@ -53,7 +53,7 @@ pub(crate) struct HttpConnection {
     runtime: Runtime,
 }
 
-/// What all requests of a connection have in common.
+/// The common part of a connection's requests.
 #[derive(Clone)]
 struct Target {
     url: String,
@@ -62,7 +62,7 @@ struct Target {
 }
 
 impl HttpConnection {
-    /// Asks the server whether it is there.
+    /// Connects, and checks that the server answers.
     pub(crate) fn open(options: HttpOptions, settings: Settings) -> Result<HttpConnection, Failure> {
         let HttpOptions { host, port, user, password, database } = options;
         let host = if host.contains(':') { format!("[{host}]") } else { host };
@@ -89,7 +89,7 @@ impl HttpConnection {
         self.runtime.shutdown_background();
     }
 
-    /// The answer to a statement of our own.
+    /// The answer to an internal statement.
     fn ask(&mut self, text: &str) -> Result<String, Failure> {
         let mut answer = Vec::new();
         let statement = Statement {
@@ -101,8 +101,8 @@ impl HttpConnection {
         Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
-    /// Sends the statement and writes its answer. `open` is called when the server has accepted it: a
-    /// statement that is refused leaves no file behind.
+    /// Sends the statement and writes its answer. `open` is called when the server has accepted the statement, so
+    /// that a refused statement leaves no file.
     fn exchange<'o>(
         &mut self,
         statement: Statement,
@@ -160,7 +160,7 @@ impl Connection for HttpConnection {
         output: &mut Output,
         progress: &mut ProgressLine,
     ) -> Result<Finished, Failure> {
-        // The file is on this side of the connection.
+        // The file is on the client's side.
         let mut outfile = None;
         if let Some((path, text)) = Session::take_outfile(&statement.text)? {
             (outfile, statement.text) = (Some(path), text);
@@ -179,7 +179,7 @@ impl Connection for HttpConnection {
     }
 }
 
-/// What a request's thread tells.
+/// An event from a request's thread.
 enum Event {
     Head { has_rows: bool, figures: ProgressSnapshot },
     Piece(Vec<u8>),
@@ -189,7 +189,7 @@ enum Event {
 impl Target {
     fn send(&self, agent: &Agent, statement: Statement, events: &mpsc::Sender<Event>) {
         if let Err(failure) = self.exchange(agent, statement, events) {
-            // Nobody listens any more if the statement was cancelled.
+            // After a cancellation there is no receiver.
             let _ = events.blocking_send(Event::Failed(failure));
         }
     }
@@ -249,7 +249,7 @@ fn agent() -> Agent {
     Agent::config_builder().http_status_as_error(false).proxy(None).build().into()
 }
 
-/// The server's own words about why it did not answer.
+/// The server's own words for a refused request.
 fn refusal(response: ureq::http::Response<ureq::Body>) -> Failure {
     let status = response.status();
     let number = response.headers().get("x-clickhouse-exception-code");
@@ -276,14 +276,14 @@ fn keep_tail(tail: &mut Vec<u8>, piece: &[u8]) {
     tail.drain(..excess);
 }
 
-/// A server that fails in the middle of an answer writes the error behind it and hangs up.
+/// A server that fails in the middle of an answer appends the error and closes the connection.
 fn broken_off(tail: &[u8], source: &io::Error) -> Failure {
     let text = String::from_utf8_lossy(tail);
     let Some(at) = text.rfind("\nCode: ") else {
         return Failure::with_code(ErrorCode::NetworkError, format!("the answer broke off: {source}"));
     };
     let error = text[at + 1..].trim_end();
-    // Behind it stand its length and a marker.
+    // The length and a marker follow.
     let error = error
         .strip_suffix(MARKER)
         .and_then(|rest| rest.trim_end().rsplit_once('\n'))

@@ -8,20 +8,20 @@ use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// How often the progress line moves.
+/// How often the progress line is updated.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Exit code of a process that Ctrl-C ended, as shells have it.
+/// The exit code of a process ended by Ctrl-C, by the convention of shells.
 const INTERRUPTED: i32 = 130;
 
-/// Listens for Ctrl-C from its first use on, so that a process that runs nothing ends by it as usual.
+/// Handles Ctrl-C from its first use on; before that, Ctrl-C ends the process as usual.
 #[derive(Default)]
 pub(super) struct Interrupt {
     signal: Option<Signal>,
 }
 
 impl Interrupt {
-    /// Forgets a Ctrl-C that came while nothing ran. Must be called inside the runtime.
+    /// Forgets a Ctrl-C that came while nothing was running. Must be called inside the runtime.
     pub(super) fn arm(&mut self) -> io::Result<()> {
         if self.signal.is_none() {
             self.signal = Some(signal(SignalKind::interrupt())?);
@@ -33,8 +33,8 @@ impl Interrupt {
         Ok(())
     }
 
-    /// Drives `work` to its end. The first Ctrl-C calls `cancel`, the second ends the process: the
-    /// work may be stuck where it cannot see that it was cancelled.
+    /// Drives `work` to its end. The first Ctrl-C calls `cancel`, the second ends the process, since the work may be
+    /// stuck where it cannot see the cancellation.
     pub(super) async fn watch<T>(
         &mut self,
         work: impl Future<Output = T>,

@@ -17,7 +17,7 @@ use crate::output::Output;
 use crate::progress::ProgressLine;
 
 pub(crate) struct LocalConnection {
-    // Before the runtime: what it holds may need it to end.
+    // Declared before the runtime: the session may need the runtime when it is dropped.
     session: Session,
     engine: Arc<Engine>,
     parameters: HashMap<String, String>,
@@ -40,7 +40,7 @@ impl LocalConnection {
         Ok(LocalConnection { session, engine, parameters, interrupt: Interrupt::default(), runtime })
     }
 
-    /// Writes what is buffered and lets the directory go.
+    /// Writes buffered data and unlocks the directory.
     pub(crate) fn close(self) {
         let LocalConnection { session, engine, runtime, .. } = self;
         drop(session);
@@ -79,7 +79,7 @@ impl Connection for LocalConnection {
     }
 }
 
-/// A statement on its way.
+/// A running statement.
 struct Running<'a> {
     cancel: CancelHandle,
     interrupt: &'a mut Interrupt,

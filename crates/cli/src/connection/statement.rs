@@ -8,9 +8,9 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::ProgressLine;
 
-/// A place where statements run, one after another, in one session.
+/// Runs statements one after another, in one session.
 pub(crate) trait Connection {
-    /// Runs one statement and writes its answer. Ctrl-C meanwhile ends the statement, with an error.
+    /// Runs a statement and writes its answer. Ctrl-C ends the statement with an error.
     fn run(
         &mut self,
         statement: Statement,
@@ -32,7 +32,7 @@ pub(crate) struct Statement {
 /// How a statement ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Finished {
-    /// Did it answer a result set, be it an empty one?
+    /// Whether it answered a result set, even an empty one.
     pub(crate) has_rows: bool,
     pub(crate) figures: ProgressSnapshot,
     pub(crate) elapsed: Duration,

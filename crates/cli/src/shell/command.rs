@@ -1,6 +1,6 @@
-//! What somebody entered: statements, or one of the shell's own commands.
+//! A line of input: statements, or one of the shell's own commands.
 
-/// What `help` prints.
+/// The output of `help`.
 pub(super) const HELP: &str = "\
 Statements end with `;`. With `\\G` instead of it the answer is written one value a line.
   \\d          tables of this database       \\d NAME    columns of a table
@@ -8,7 +8,7 @@ Statements end with `;`. With `\\G` instead of it the answer is written one valu
   help, \\?    this text                     exit, quit, \\q, Ctrl-D    leave
 Ctrl-C ends the statement that runs, or clears the line. Tab completes names.";
 
-/// One entry.
+/// The parsed input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Entered {
     Nothing,
@@ -37,13 +37,13 @@ pub(super) fn read(entry: &str) -> Entered {
     }
 }
 
-/// Is `entry` whole as it is, without a `;`?
+/// Whether `entry` is complete without a `;`.
 pub(super) fn is_command(entry: &str) -> bool {
     let entry = entry.trim();
     matches!(read(entry), Entered::Nothing | Entered::Leave | Entered::Help) || shorthand(entry).is_some()
 }
 
-/// The statement that a backslash command stands for.
+/// The statement for a backslash command.
 fn shorthand(text: &str) -> Option<String> {
     let (command, name) = match text.split_once(char::is_whitespace) {
         Some((command, name)) => (command, name.trim()),

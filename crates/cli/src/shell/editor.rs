@@ -19,7 +19,7 @@ const PROMPT: &str = "basalt :) ";
 const HISTORY_ENTRIES_MAX: usize = 10_000;
 const CANDIDATES_MAX: usize = 200;
 
-/// What somebody did at the prompt.
+/// The result of reading a line.
 pub(super) enum Line {
     Text(String),
     /// Ctrl-C.
@@ -34,7 +34,7 @@ pub(super) struct LineEditor {
 }
 
 impl LineEditor {
-    /// `multiline`: Enter runs only what a terminator ends.
+    /// With `multiline`, Enter runs only terminated statements.
     pub(super) fn open(multiline: bool) -> Result<LineEditor, Failure> {
         let config = Config::builder()
             .max_history_size(HISTORY_ENTRIES_MAX)
@@ -46,7 +46,7 @@ impl LineEditor {
         editor.set_helper(Some(Entry { multiline, names: Vec::new() }));
         let history = history_path();
         if let Some(path) = &history {
-            // There is none before the first time.
+            // There is no history before the first use.
             let _ = editor.load_history(path);
         }
         Ok(LineEditor { editor, history })
@@ -74,7 +74,7 @@ impl LineEditor {
     }
 
     fn remember(&mut self, text: &str) {
-        // A history that cannot be kept must not stop the work.
+        // Failing to save the history must not stop the work.
         let _ = self.editor.add_history_entry(text);
         if let Some(path) = &self.history {
             let _ = self.editor.append_history(path);
@@ -82,7 +82,7 @@ impl LineEditor {
     }
 }
 
-/// `BASALT_HISTORY`, else `.basalt_history` at home.
+/// `BASALT_HISTORY`, or else `.basalt_history` in the home directory.
 fn history_path() -> Option<PathBuf> {
     let named = std::env::var_os("BASALT_HISTORY").map(PathBuf::from);
     named.or_else(|| std::env::home_dir().map(|home| home.join(".basalt_history")))
@@ -92,7 +92,7 @@ fn no_terminal(source: &ReadlineError) -> Failure {
     Failure::with_code(ErrorCode::CannotReadFromFile, format!("the terminal cannot be read: {source}"))
 }
 
-/// What the editor asks while somebody types.
+/// Callbacks of the editor while the user types.
 struct Entry {
     multiline: bool,
     /// Sorted.
@@ -137,7 +137,7 @@ impl Hinter for Entry {
 
 impl Helper for Entry {}
 
-/// Names that begin with `prefix`, in any case; keywords follow the case that was typed.
+/// Names that begin with `prefix`, case-insensitively; keywords take the case of the prefix.
 fn candidates(names: &[String], prefix: &str) -> Vec<Pair> {
     if prefix.is_empty() {
         return Vec::new();

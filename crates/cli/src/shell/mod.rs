@@ -1,7 +1,7 @@
-//! Statements from somebody at a terminal.
+//! An interactive shell.
 //!
-//! An error is printed and the shell goes on. Ctrl-C clears the line or ends the statement that runs;
-//! Ctrl-D, `exit` and `quit` leave.
+//! An error is printed, and the shell continues. Ctrl-C clears the line or ends the running statement; Ctrl-D, `exit`
+//! and `quit` leave.
 
 mod command;
 mod editor;
@@ -43,7 +43,7 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// Reads and runs statements until somebody leaves.
+    /// Reads and runs statements until the user leaves.
     pub(crate) fn run(mut self) -> Result<(), Failure> {
         let mut editor = LineEditor::open(self.multiline)?;
         editor.complete_from(self.connection.completions());
@@ -69,7 +69,7 @@ impl<'a> Shell<'a> {
         self.output.line("Bye.")
     }
 
-    /// Runs each statement of `text` up to one that fails. An error means that the terminal is gone.
+    /// Runs the statements of `text` up to one that fails. Returns an error only if the terminal is gone.
     fn run_all(&mut self, text: &[u8], vertical: bool) -> Result<(), Failure> {
         let statements = match Session::split(text) {
             Ok(statements) => statements,
@@ -103,7 +103,7 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// After these the tab key should know other names than before.
+/// Whether the statement may change the names to complete.
 fn changes_names(text: &str) -> bool {
     let word = text.split_ascii_whitespace().next().unwrap_or_default().to_ascii_uppercase();
     matches!(word.as_str(), "CREATE" | "DROP" | "RENAME" | "ALTER" | "USE" | "ATTACH" | "DETACH")

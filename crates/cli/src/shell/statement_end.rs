@@ -1,15 +1,15 @@
-//! Where a statement ends, for the editor: does Enter run what stands there or open another line?
+//! Whether a statement is complete, for the editor: does Enter run the statement or add a line?
 //!
-//! This looks at quotes, comments and brackets only. If it is wrong, the engine's own parser says so.
+//! This inspects only quotes, comments and brackets. If it is wrong, the engine's parser reports the error.
 
-/// How far a text is from being a statement.
+/// How complete a text is as a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     /// Inside a string, a comment or brackets.
     Open,
-    /// Nothing is open, and no terminator stands at the end.
+    /// Nothing is open, but there is no terminator.
     Unterminated,
-    /// `;` or `\G` stands at the end.
+    /// Terminated by `;` or `\G`.
     Terminated,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn ending(text: &str) -> Ending {
     }
 }
 
-/// Bytes of a quoted text with its quotes; a backslash and a doubled quote escape.
+/// The length of a quoted text with its quotes; a backslash or doubling escapes.
 fn quoted_length(text: &[u8], quote: u8) -> Option<usize> {
     let mut at = 1;
     while at < text.len() {

@@ -1,4 +1,4 @@
-//! The arguments of one block: lists whose elements the body sees, and captured values that it sees beside them.
+//! The arguments for one block: lists, whose elements are passed to the body, and captured values.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl Arg {
 pub(super) struct Args {
     lists: Vec<Arg>,
     captured: Vec<Arg>,
-    /// Bytes of the captured values of each row; one number if all of them are constants.
+    /// The bytes of the captured values of each row; a single number if all of them are constants.
     widths: Vec<usize>,
 }
 
@@ -75,17 +75,18 @@ impl Args {
         self.widths[row.min(self.widths.len() - 1)]
     }
 
-    /// How many elements `rows` rows have.
+    /// The number of elements of `rows`.
     pub(super) fn elements(&self, rows: usize) -> usize {
         (0..rows).fold(0, |sum, row| sum.saturating_add(self.length(row)))
     }
 
-    /// Whether the captured values of the row, repeated for each of `elements`, are more than a batch may have.
+    /// Whether the captured values of the row, repeated `elements` times, exceed a batch.
     pub(super) fn is_wide(&self, row: usize, elements: usize) -> bool {
         elements.saturating_mul(self.width(row)) > BATCH_BYTES_MAX
     }
 
-    /// The rows in stretches whose repeated values fit a batch; a row that is too wide for one stands alone.
+    /// Splits the rows into ranges whose repeated values fit a batch. A row that exceeds a batch is a range of its
+    /// own.
     pub(super) fn spans(&self, rows: usize) -> Vec<Range<usize>> {
         let mut spans = Vec::new();
         let (mut start, mut bytes) = (0, 0_usize);
@@ -103,7 +104,7 @@ impl Args {
         spans
     }
 
-    /// The lists of some rows, without what lies before their first or behind their last element.
+    /// The lists of some rows, without elements outside of these rows.
     pub(super) fn lists(&self, rows: Range<usize>) -> Result<Vec<ListArray>> {
         self.lists
             .iter()
@@ -117,7 +118,7 @@ impl Args {
             .collect()
     }
 
-    /// The captured values of some rows, each as often as its row has elements.
+    /// The captured values of some rows, each repeated for every element of its row.
     pub(super) fn repeated(&self, rows: Range<usize>, offsets: &OffsetBuffer<i32>) -> Result<Vec<ArrayRef>> {
         let origins = |is_constant: bool| -> UInt32Array {
             let place = |row: usize| if is_constant { 0 } else { (rows.start + row) as u32 };
@@ -153,7 +154,7 @@ impl Args {
     }
 }
 
-/// The first of `names` with the columns, each of `rows` rows.
+/// The first of `names` with these columns of `rows` rows.
 pub(super) fn batch_of(names: &[String], columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
     let fields: Vec<Field> = names
         .iter()
@@ -164,7 +165,7 @@ pub(super) fn batch_of(names: &[String], columns: Vec<ArrayRef>, rows: usize) ->
     Ok(RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)?)
 }
 
-/// `body` with constants in the place of the columns from `first` on.
+/// `body` with constants in place of the columns from `first` on.
 pub(super) fn with_constants(
     body: &Arc<dyn PhysicalExpr>,
     first: usize,

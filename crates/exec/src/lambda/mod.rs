@@ -1,14 +1,13 @@
-//! Functions that take a lambda: the body is computed once for all elements of a block's arrays.
+//! Functions with a lambda: the body is computed once for all elements of a block's arrays.
 //!
-//! `arrayMap((x, y) -> x + y + c, xs, ys)` becomes a call over `xs`, `ys` and the captured `c`. The
-//! elements of many rows stand in one batch, `c` is repeated for each element, and the body is an
-//! ordinary expression over that batch.
+//! `arrayMap((x, y) -> x + y + c, xs, ys)` becomes a call over `xs`, `ys` and the captured `c`. A batch holds the
+//! elements of many rows, `c` is repeated for each element, and the body is an ordinary expression over the batch.
 //!
 //! # Cost
 //!
-//! A batch has as many rows as keep what is repeated below [`BATCH_BYTES_MAX`]. A row that has more alone, as in
-//! `arrayMap(i -> xs[i], range(1, length(xs)))`, is a batch of its own, whose captured values are constants of the
-//! body: an array that is captured is not copied for each element.
+//! The rows of a batch are limited so that repeated values stay below [`BATCH_BYTES_MAX`]. A row that exceeds this
+//! alone, such as in `arrayMap(i -> xs[i], range(1, length(xs)))`, gets a batch of its own in which the captured
+//! values are constants: a captured array is not copied for each element.
 
 mod args;
 
@@ -36,31 +35,31 @@ use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use self::args::{Args, batch_of, with_constants};
 use crate::error::into_datafusion;
 
-/// Bytes of one batch of elements with what is repeated beside them.
+/// The maximum bytes of a batch of elements with the repeated values.
 const BATCH_BYTES_MAX: usize = 64 << 20;
-/// Bytes that one value may become when it stands for every element.
+/// The maximum bytes of one value that is repeated for every element.
 const REPEATED_BYTES_MAX: usize = 1 << 30;
 
-/// What is made of the elements and the values of the body.
+/// How the result is made from the elements and the values of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LambdaKind {
     /// The values of the body.
     Map,
-    /// The elements of the first array for which the body, a Boolean, is true.
+    /// The elements of the first array where the body, a Boolean, is true.
     Filter,
-    /// The elements of the first array, in the order of the body's values; equal ones stay in order.
+    /// The elements of the first array, stably sorted by the values of the body.
     Sort { descending: bool },
 }
 
-/// One call of a function that takes a lambda. Its arguments are the arrays, then what is captured.
+/// A call of a function with a lambda. Its arguments are the arrays, followed by the captured values.
 pub struct LambdaCall {
-    /// The function as SQL names it.
+    /// The SQL name of the function.
     pub name: String,
     pub kind: LambdaKind,
     pub body: Expr,
-    /// The columns of the body: one an argument, elements first.
+    /// The columns of the body: one per argument, elements first.
     pub columns: Vec<String>,
-    /// How many of the arguments are arrays.
+    /// The number of arguments that are arrays.
     pub arrays: usize,
     pub return_field: FieldRef,
     signature: Signature,
@@ -69,7 +68,7 @@ pub struct LambdaCall {
 }
 
 impl LambdaCall {
-    /// The function; `return_field` is that of the list.
+    /// The function; `return_field` is the field of the resulting list.
     pub fn function(
         name: String,
         kind: LambdaKind,
@@ -151,7 +150,7 @@ impl LambdaCall {
         ))
     }
 
-    /// What the function gives for some rows.
+    /// The result for some rows.
     fn rows(&self, args: &Args, rows: Range<usize>) -> Result<ArrayRef> {
         let (lists, body) = self.lists_and_body(args, rows)?;
         let first = &lists[0];
@@ -178,7 +177,7 @@ impl LambdaCall {
     }
 }
 
-/// The elements whose value in `body` is true, and how many there are of each row.
+/// The elements whose value in `body` is true, and their number in each row.
 fn filtered(list: &ListArray, body: &ArrayRef) -> Result<(OffsetBuffer<i32>, ArrayRef)> {
     let keeps = body.as_boolean_opt();
     let keeps =
@@ -189,7 +188,7 @@ fn filtered(list: &ListArray, body: &ArrayRef) -> Result<(OffsetBuffer<i32>, Arr
     Ok((OffsetBuffer::from_lengths(lengths), filter(list.values(), keeps)?))
 }
 
-/// The elements of every row in the order of `keys`; NULL is last either way.
+/// The elements of every row in the order of `keys`; NULL is last in either direction.
 fn sorted(list: &ListArray, keys: &ArrayRef, descending: bool) -> Result<ArrayRef> {
     let rows = list.offsets().lengths().enumerate();
     let origins: UInt32Array =

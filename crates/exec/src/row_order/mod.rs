@@ -1,13 +1,13 @@
-//! ORDER BY below something whose answer depends on the order of its rows.
+//! ORDER BY below operators whose result depends on the order of rows.
 //!
-//! DataFusion takes a sort away where no operator above asks for its order, and deals rows to threads where
-//! that is faster. `groupArray`, `any`, DISTINCT and window functions without ORDER BY ask for nothing and yet
-//! answer by the order in which rows come. [`kept`] marks the sort below them with a node of ours, [`InOrder`];
-//! the [`rules`] see to it that its rows come up to the operator that needs them as one stream.
+//! DataFusion removes a sort if no operator above requires its order, and distributes rows to threads where that is
+//! faster. `groupArray`, `any`, DISTINCT and window functions without ORDER BY require nothing, but their results
+//! depend on the order of rows. [`kept`] marks the sort below them with a node of ours, [`InOrder`]; the [`rules`]
+//! ensure that its rows reach the operator as one stream.
 //!
 //! # Cost
 //!
-//! Such an aggregation runs on one thread, and its input is sorted: only where the query says so.
+//! Such an aggregation runs on one thread over sorted input, but only if the query has the ORDER BY.
 
 pub mod rules;
 
@@ -25,7 +25,7 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Exe
 use crate::limit_by::LimitBy;
 use crate::one_input::OneInput;
 
-/// `plan` with its rows in the order of its ORDER BY. A plan without ORDER BY is returned as it is.
+/// Marks the sort of `plan`, if it has an ORDER BY.
 pub fn kept(plan: LogicalPlan) -> Result<LogicalPlan> {
     if !is_sorted(&plan) {
         return Ok(plan);
@@ -43,7 +43,7 @@ pub fn kept(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(marked?.data)
 }
 
-/// Whether the rows of `plan` come from a sort that is not marked yet.
+/// Whether the rows of `plan` come from a sort that is not yet marked.
 fn is_sorted(mut plan: &LogicalPlan) -> bool {
     loop {
         match plan {
@@ -57,7 +57,7 @@ fn is_sorted(mut plan: &LogicalPlan) -> bool {
     }
 }
 
-/// Whether rows leave the node in the order in which they come.
+/// Whether the node preserves the order of its input.
 fn keeps_order(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Projection(_)
@@ -96,7 +96,7 @@ impl UserDefinedLogicalNodeCore for InOrder {
         self.input.schema()
     }
 
-    /// A filter leaves the rows that it keeps in their order.
+    /// A filter preserves the order of the rows that pass.
     fn prevent_predicate_push_down_columns(&self) -> std::collections::HashSet<String> {
         std::collections::HashSet::new()
     }
@@ -125,7 +125,7 @@ impl UserDefinedLogicalNodeCore for InOrder {
     }
 }
 
-/// The operator: asks for the order that its input had when the plan was made, and hands the rows on.
+/// The operator: requires the order that its input had when the plan was made, and passes rows on.
 pub struct InOrderOperator {
     input: Arc<dyn ExecutionPlan>,
     order: Option<LexOrdering>,

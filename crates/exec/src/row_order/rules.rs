@@ -1,4 +1,4 @@
-//! The rules that bring the rows of a marked sort up as one stream.
+//! The rules that keep the rows of a marked sort in one stream.
 
 use std::sync::Arc;
 
@@ -22,11 +22,11 @@ use crate::limit_by::LimitByOperator;
 use crate::once::OnceOperator;
 use crate::one_input::{OneInputExec, over_inputs};
 
-/// An aggregation of rows in order is not cut into parts. Before operators are spread over threads.
+/// Does not split an aggregation of ordered rows. To be applied before operators are parallelized.
 pub(crate) const WHOLE_AGGREGATES: EachOperator = EachOperator::new("whole_aggregates", whole);
 
-/// Rows in order are not dealt to several threads and put together again, nor are those of a single stream of which
-/// LIMIT takes the first ones. When operators are in their places.
+/// Ordered rows are not repartitioned and merged again, nor are those of a single stream below a LIMIT. To be applied
+/// when operators are in place.
 #[derive(Debug)]
 pub struct OneStream;
 
@@ -60,7 +60,7 @@ impl PhysicalOptimizerRule for OneStream {
     }
 }
 
-/// The two halves of an aggregation over rows in order as one.
+/// Merges the two phases of an aggregation over ordered rows.
 fn whole(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let Some(last) = plan.downcast_ref::<AggregateExec>() else { return Ok(None) };
     let Some(first) = last.input().downcast_ref::<AggregateExec>() else { return Ok(None) };
@@ -93,7 +93,7 @@ fn is_in_order(plan: &Arc<dyn ExecutionPlan>) -> bool {
     }
 }
 
-/// The chain of operators down to where rows come in order, without what deals rows out and puts them together.
+/// The chain of operators down to the ordered rows, without repartitions and merges.
 fn straight(
     plan: &Arc<dyn ExecutionPlan>,
     is_end: fn(&Arc<dyn ExecutionPlan>) -> bool,
@@ -113,7 +113,7 @@ fn straight(
     over_inputs(plan, vec![child]).map(Some)
 }
 
-/// One stream of rows, or a marked sort: the first rows of LIMIT are its first ones.
+/// Whether it is one stream of rows, or a marked sort, so that LIMIT takes its first rows.
 fn is_stream(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let is_one = plan.output_partitioning().partition_count() == 1;
     is_mark(plan) || (plan.children().is_empty() && is_one)
@@ -134,7 +134,7 @@ fn keeps_order(plan: &Arc<dyn ExecutionPlan>) -> bool {
         || plan.downcast_ref::<AggregateExec>().is_some_and(is_distinct)
 }
 
-/// DISTINCT is an aggregation without aggregates: its groups come in the order of their first rows.
+/// DISTINCT is an aggregation without aggregates: its groups are in the order of their first rows.
 fn is_distinct(aggregate: &AggregateExec) -> bool {
     *aggregate.mode() == AggregateMode::Single && aggregate.aggr_expr().is_empty()
 }

@@ -1,4 +1,4 @@
-//! What a connection is doing: whether the server works for it, or waits for its client.
+//! The activity of a connection: whether the server works for it or waits for its client.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::sync::Notify;
 use tokio::time::Sleep;
 
-/// A connection as those see it who look for one to close.
+/// The state of a connection, as seen by code that looks for one to close.
 pub(crate) struct Activity {
     opened: Instant,
-    /// Milliseconds from `opened` to when the server began to wait for the client, and 1; 0 while it does not wait.
+    /// Milliseconds from `opened` to the start of the wait for the client, plus 1; 0 while there is no wait.
     waits_from: AtomicU64,
     close: Notify,
 }
 
 impl Activity {
-    /// Of a connection that is new: the server waits for the head of its first request.
+    /// The activity of a new connection: the server waits for the head of its first request.
     pub(crate) fn new() -> Arc<Activity> {
         let activity =
             Activity { opened: Instant::now(), waits_from: AtomicU64::new(1), close: Notify::new() };
         Arc::new(activity)
     }
 
-    /// Since when the server has waited for the client.
+    /// When the server began to wait for the client, if it waits.
     pub(crate) fn waits_since(&self) -> Option<Instant> {
         match self.waits_from.load(Ordering::Relaxed) {
             0 => None,
@@ -38,7 +38,7 @@ impl Activity {
 
     fn wait(&self) {
         let now = self.opened.elapsed().as_millis() as u64 + 1;
-        // A wait that goes on keeps its beginning.
+        // An ongoing wait keeps its start.
         let _ = self.waits_from.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
     }
 
@@ -46,7 +46,7 @@ impl Activity {
         self.waits_from.store(0, Ordering::Relaxed);
     }
 
-    /// Has the connection closed.
+    /// Closes the connection.
     pub(crate) fn close(&self) {
         self.close.notify_one();
     }
@@ -56,7 +56,7 @@ impl Activity {
     }
 }
 
-/// A request that is being answered: from its head to the end of its answer's body.
+/// A request in progress: from its head to the end of the answer's body.
 pub(crate) struct ActiveRequest(Arc<Activity>);
 
 impl ActiveRequest {
@@ -72,7 +72,7 @@ impl Drop for ActiveRequest {
     }
 }
 
-/// The body of an answer, with its turn.
+/// The body of an answer, which keeps its request active.
 pub(crate) struct AnswerBody<B> {
     pub(crate) body: B,
     pub(crate) _active: ActiveRequest,
@@ -98,12 +98,12 @@ impl<B: Body + Unpin> Body for AnswerBody<B> {
     }
 }
 
-/// The body of a request, which breaks off if nothing of it comes for too long.
+/// The body of a request, which ends with an error if the client sends nothing for too long.
 pub(crate) struct RequestBody {
     body: Incoming,
     activity: Arc<Activity>,
     patience: Duration,
-    /// Runs while the client is waited for.
+    /// Active while the server waits for the client.
     expiry: Option<Pin<Box<Sleep>>>,
 }
 

@@ -1,12 +1,12 @@
-//! A result set as a response that streams.
+//! A result set as a streamed response.
 //!
 //! # Invariants
 //!
-//! - **Early errors have a status**: the head is sent only after the first bytes of the answer (as
-//!   many as `buffer_size` says) were computed, so an error before them is a response of its own.
-//! - **Late errors are not lost**: one that comes after the head is appended to the body, in a frame with the tag that
-//!   the head told, and the connection is broken, so that no client takes the body for whole.
-//! - **Nobody listens, nothing runs**: dropping the body cancels its query.
+//! - **Early errors have a status**: the head is sent only after the first `buffer_size` bytes of the answer were
+//!   computed, so an error before that is a response of its own.
+//! - **Late errors are not lost**: an error after the head is appended to the body, in a frame with the tag that the
+//!   head announced. Then the connection is broken, so that no client takes the body for complete.
+//! - **No listener, no work**: dropping the body cancels its query.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -35,18 +35,18 @@ const PROGRESS: HeaderName = HeaderName::from_static("x-clickhouse-progress");
 
 const TEXT_PLAIN: &str = "text/plain; charset=UTF-8";
 
-/// What is held back of an answer moves from memory to a file at this size.
+/// A buffered answer moves from memory to a file at this size.
 const SPOOL_MEMORY_BYTES: usize = 2 << 20;
 const SPOOL_PIECE_BYTES: usize = 256 << 10;
 
 const TAG_BYTES: usize = 16;
-/// Begins and ends a late error.
+/// Delimits a late error.
 const MARKER: &str = "__exception__";
 
-/// Pieces of an answer that wait to be sent.
+/// Pieces of an answer that may wait to be sent.
 const PIECES_WAITING: usize = 2;
 
-/// Time for the text of a late error to leave before the connection is broken.
+/// The time for sending a late error before the connection is broken.
 const LATE_ERROR_DELAY: Duration = Duration::from_millis(100);
 
 /// Cancels a query when it is dropped before the query's end.
@@ -73,7 +73,7 @@ impl Drop for Cancelling {
     }
 }
 
-/// The response to a statement without rows.
+/// The response to a statement without a result set.
 pub(super) fn done(summary: &Summary, mut cancelling: Cancelling) -> Response {
     cancelling.disarm();
     let head = Head {
@@ -87,7 +87,7 @@ pub(super) fn done(summary: &Summary, mut cancelling: Cancelling) -> Response {
     head.response(Body::empty())
 }
 
-/// The response to a statement with rows. An error is one that came before the head was sent.
+/// The response to a statement with a result set. Returns an error that occurs before the head is sent.
 pub(super) async fn rows(
     rows: Rows,
     session: Lease,
@@ -128,10 +128,10 @@ pub(super) async fn rows(
     Ok(response)
 }
 
-/// A query whose answer is being sent. It keeps its session until then.
+/// A query whose answer is being sent. It keeps its session until the end.
 struct Running {
     bytes: ResultBytes,
-    /// What its error is told by, if it comes late.
+    /// The tag that identifies a late error.
     tag: String,
     cancelling: Cancelling,
     _session: Lease,
@@ -146,7 +146,7 @@ impl Running {
         Ok(piece?.map(Bytes::from))
     }
 
-    /// Computes up to `held_back` bytes, and the rest while it is being sent.
+    /// Computes up to `held_back` bytes first, and the rest while sending.
     async fn hold_back(mut self, held_back: u64, temporary_dir: &Path) -> Result<Body, Error> {
         let mut first = SpooledTempFile::new_in(SPOOL_MEMORY_BYTES, temporary_dir);
         let mut bytes = 0;
@@ -165,7 +165,7 @@ impl Running {
     }
 }
 
-/// What was held back; if it is in memory it has its length in its head.
+/// The buffered answer; from memory it is sent with its length.
 fn held_body(mut held: SpooledTempFile) -> Result<Body, Error> {
     held.rewind().map_err(|e| cannot_spool(&e))?;
     match held.into_inner() {
@@ -174,7 +174,7 @@ fn held_body(mut held: SpooledTempFile) -> Result<Body, Error> {
     }
 }
 
-/// The same body, but polled by a task of the runtime in which this is called.
+/// The same body, polled by a task of the current runtime.
 fn computed_here(body: Body) -> Body {
     if body.size_hint().exact().is_some() {
         return body;
@@ -185,7 +185,7 @@ fn computed_here(body: Body) -> Body {
         loop {
             let piece = tokio::select! {
                 piece = pieces.next() => piece,
-                // The client went away: with the pieces goes the query.
+                // The client disconnected; dropping the pieces cancels the query.
                 () = sender.closed() => return,
             };
             let Some(piece) = piece else { return };
@@ -200,7 +200,7 @@ fn computed_here(body: Body) -> Body {
     Body::from_stream(received)
 }
 
-/// Where the body of a response stands.
+/// The state of sending a body.
 enum Sending {
     Rest(Running),
     Broken(Error),
@@ -240,7 +240,7 @@ fn cannot_spool(source: &io::Error) -> Error {
     Error::new(ErrorCode::CannotWriteToFile, format!("cannot hold the answer in a temporary file: {source}"))
 }
 
-/// The head of a response, less its status.
+/// The headers of a response.
 struct Head<'a> {
     query_id: &'a str,
     content_type: &'static str,
@@ -266,7 +266,7 @@ impl Head<'_> {
             (PROGRESS, self.with_progress.then_some(&figures)),
         ];
         for (name, text) in texts {
-            // A query id that no header can hold was the client's own choice; it knows it.
+            // A query id that is not a valid header was chosen by the client, which knows it.
             if let Some(value) = text.and_then(|text| HeaderValue::from_str(text).ok()) {
                 headers.insert(name, value);
             }
@@ -275,20 +275,20 @@ impl Head<'_> {
     }
 }
 
-/// No answer has it by chance.
+/// A tag that cannot occur in an answer by chance.
 fn new_tag() -> String {
     let mut tag = Uuid::new_v4().simple().to_string();
     tag.truncate(TAG_BYTES);
     tag
 }
 
-/// A late error as ClickHouse appends it to a body.
+/// A late error in ClickHouse's format.
 fn framed(error: &Error, tag: &str) -> String {
     let text = format!("{error}\n");
     format!("\r\n{MARKER}\r\n{tag}\r\n{text}{} {tag}\r\n{MARKER}\r\n", text.len())
 }
 
-/// The figures as ClickHouse writes them: JSON with its numbers as strings.
+/// The figures in ClickHouse's format: JSON with numbers as strings.
 fn figures(snapshot: &ProgressSnapshot) -> String {
     let pairs = [
         ("read_rows", snapshot.read_rows),

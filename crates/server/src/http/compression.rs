@@ -1,7 +1,7 @@
-//! Content-Encoding of answers: gzip and zstd, a piece at a time.
+//! Content-Encoding of answers: gzip and zstd, piece by piece.
 //!
-//! An answer is compressed if the request accepts it and says `enable_http_compression=1`. Every piece
-//! is flushed, so that a client can read rows as soon as they are sent.
+//! An answer is compressed if the request accepts it and sets `enable_http_compression=1`. Every piece is flushed, so
+//! that a client can read rows as soon as they are sent.
 
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ use futures::{StreamExt, stream};
 
 use super::parameters;
 
-/// Fast rather than small: a query should not wait for its answer to be compressed.
+/// Fast rather than small, so that a query does not wait for compression.
 const GZIP_LEVEL: u32 = 3;
 const ZSTD_LEVEL: i32 = 1;
 
@@ -25,7 +25,7 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// The best of what the request accepts and this server can.
+    /// The best encoding that both the request and this server support.
     pub(super) fn accepted(headers: &HeaderMap) -> Option<Encoding> {
         let accepted = parameters::header(headers, header::ACCEPT_ENCODING.as_str())?;
         let accepts = |wanted: &str| {
@@ -38,7 +38,7 @@ impl Encoding {
         [Encoding::Zstd, Encoding::Gzip].into_iter().find(|encoding| accepts(encoding.name()))
     }
 
-    /// As the header Content-Encoding has it.
+    /// The value of the Content-Encoding header.
     pub(super) fn name(self) -> &'static str {
         match self {
             Encoding::Gzip => "gzip",
@@ -74,7 +74,7 @@ enum Encoder {
 }
 
 impl Encoder {
-    /// What the piece adds to the compressed bytes, all of it.
+    /// The compressed bytes of the piece, complete.
     fn encode(&mut self, piece: &[u8]) -> io::Result<Bytes> {
         let out = match self {
             Encoder::Gzip(encoder) => {

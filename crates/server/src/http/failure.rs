@@ -1,4 +1,4 @@
-//! An error as a response: its status, its number in a header, its text as the body.
+//! An error as a response: status, error code in a header, text in the body.
 
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};

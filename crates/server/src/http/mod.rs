@@ -1,14 +1,14 @@
-//! The HTTP interface, as ClickHouse's clients and drivers speak it.
+//! The HTTP interface for ClickHouse's clients and drivers.
 //!
-//! - `socket`, `activity`: a connection below all that, and what it waits for.
-//! - `origin`: from where a request comes.
-//! - `query_string`: the part of a URL behind `?`, as bytes.
-//! - `parameters`: what its names mean.
-//! - `authentication`: who asks.
+//! - `socket`, `activity`: the socket of a connection, and what the connection waits for.
+//! - `origin`: where a request comes from.
+//! - `query_string`: the part of a URL after `?`, as bytes.
+//! - `parameters`: the meaning of its names.
+//! - `authentication`: the user of a request.
 //! - `statement`: the statement and its data, from the URL and the body.
-//! - `uploads`: data that come while their INSERT runs.
+//! - `uploads`: data that arrive while their INSERT runs.
 //! - `query`: a request from its head to its answer.
-//! - `answer`: a result set as a response that streams.
+//! - `answer`: a result set as a streamed response.
 //! - `compression`: its Content-Encoding.
 //! - `failure`: an error as a response.
 
@@ -42,10 +42,10 @@ use self::statement::Bodies;
 use crate::password::Password;
 use crate::sessions::Sessions;
 
-/// What all requests share.
+/// The state that all requests share.
 pub(crate) struct Shared {
     pub(crate) engine: Arc<Engine>,
-    /// Where queries run: not on the threads that serve sockets.
+    /// The runtime of queries, whose threads do not serve sockets.
     pub(crate) queries: tokio::runtime::Handle,
     pub(crate) sessions: Sessions,
     pub(crate) bodies: Bodies,
@@ -66,7 +66,7 @@ impl Shared {
     }
 }
 
-/// Every path that the server knows.
+/// All paths of the server.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/", any(root))

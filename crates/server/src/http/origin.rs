@@ -1,8 +1,8 @@
-//! From where a request comes: pages of other sites that a browser shows may not ask.
+//! Where a request comes from. Pages of other sites in a browser are refused.
 //!
-//! Without a password, whoever can send a request to the loopback address is let in, and a browser sends what any page
-//! tells it to. Such a request has an `Origin`, or says so in `Sec-Fetch-Site`; and a page whose own name was made
-//! to lead to this machine (DNS rebinding) has that name in `Host`.
+//! Without a password, anyone who can send a request to the loopback address is accepted, and a browser sends
+//! requests for any page. Such a request has an `Origin` header or says so in `Sec-Fetch-Site`. A page whose host
+//! name was made to resolve to this machine (DNS rebinding) has that name in `Host`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -17,19 +17,20 @@ use super::{Shared, failure};
 
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
-/// Who may ask besides programs of this machine.
+/// The origins that are accepted in addition to programs on this machine.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origins {
-    /// Whether only this machine can reach the server: then its names are known.
+    /// Whether only this machine can reach the server, so that its host names are known.
     pub(crate) is_loopback: bool,
-    /// More names of the server.
+    /// Additional host names of the server.
     pub(crate) hosts: Vec<String>,
-    /// Pages that may ask, as `https://host:port`; `*` is every page.
+    /// Origins of accepted pages, such as `https://host:port`; `*` means all pages.
     pub(crate) origins: Vec<String>,
 }
 
 impl Origins {
-    /// The page that asks, if one does; an error if it may not, or if it calls this machine by a name that is not its.
+    /// The requesting page, if there is one. An error if it is not accepted, or if the host name is not one of this
+    /// machine.
     fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<Option<HeaderValue>> {
         if self.is_loopback {
             let named = headers.get_all(header::HOST).iter().map(|value| value.to_str().unwrap_or("?"));
@@ -75,7 +76,7 @@ impl Origins {
     }
 }
 
-/// Answers a request whose origin is in order, and a browser that asks beforehand whether it may send one.
+/// Passes on requests with an accepted origin, and answers CORS preflight requests.
 pub(super) async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let origin = match shared.origins.check(request.headers(), request.uri()) {
         Ok(origin) => origin,
@@ -94,7 +95,7 @@ pub(super) async fn guard(State(shared): State<Arc<Shared>>, request: Request, n
         match asks_beforehand {
             true => {
                 headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
-                // Authorization is not among those that `*` means.
+                // `*` does not include Authorization.
                 let names = HeaderValue::from_static("Authorization, *");
                 headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, names);
             }
@@ -110,7 +111,7 @@ fn without_port(host: &str) -> &str {
         return rest.split(']').next().unwrap_or_default();
     }
     match host.rsplit_once(':') {
-        // An address of several colons stands without brackets and has no port.
+        // An address with several colons but without brackets has no port.
         Some((name, _)) if !name.contains(':') => name,
         _ => host,
     }

@@ -1,7 +1,6 @@
-//! What the names in a request's URL and head mean.
+//! The parameters in a request's URL and headers.
 //!
-//! A name that is not listed in [`Parameters::take`] is a setting, so a misspelt one is refused by the
-//! engine and not passed over.
+//! A name that is not listed in [`Parameters::take`] is a setting, so that the engine refuses a misspelt name.
 
 use std::collections::HashMap;
 
@@ -12,13 +11,13 @@ use super::compression::Encoding;
 use super::query_string;
 use crate::sessions::{self, SessionChoice};
 
-/// Bytes of an answer that are held back before its head is sent, if the request does not say.
+/// The default number of bytes that are buffered before the head is sent.
 const DEFAULT_BUFFER_BYTES: u64 = 1 << 20;
 
-/// Everything that a request says besides its statement's body.
+/// The parameters of a request, without the body.
 #[derive(Debug)]
 pub(super) struct Parameters {
-    /// The statement, or its beginning.
+    /// The statement, or its start.
     pub(super) query: Option<Vec<u8>>,
     pub(super) query_id: Option<String>,
     pub(super) database: Option<String>,
@@ -29,12 +28,12 @@ pub(super) struct Parameters {
     pub(super) settings: Vec<(String, String)>,
     /// Values of `{name:Type}`.
     pub(super) substitutions: HashMap<String, String>,
-    /// Hold the whole answer back until the query has ended.
+    /// Whether to buffer the whole answer until the query has ended.
     pub(super) wait_end_of_query: bool,
-    /// Hold this much back, so that an early error still gets its status.
+    /// How much to buffer, so that an early error has its status.
     pub(super) buffer_bytes: u64,
     pub(super) send_progress: bool,
-    /// Compress the answer, if the request accepts that.
+    /// Whether to compress the answer, if the request accepts it.
     compresses: bool,
     pub(super) encoding: Option<Encoding>,
 }
@@ -88,7 +87,7 @@ impl Parameters {
             "buffer_size" => self.buffer_bytes = byte_count(&name, &value)?,
             "send_progress_in_http_headers" => self.send_progress = flag(&name, &value)?,
             "enable_http_compression" => self.compresses = flag(&name, &value)?,
-            // These allow what an answer never has to have: another level, a stack trace, a quota.
+            // These allow features that an answer never has: another level, a stack trace, a quota.
             "http_zlib_compression_level" | "stacktrace" | "quota_key" => {}
             "compress" | "decompress" if flag(&name, &value)? => {
                 return Err(Error::not_implemented(format!("the URL parameter `{name}`")));
@@ -103,7 +102,7 @@ impl Parameters {
     }
 }
 
-/// A header as text; one that is not ASCII counts as absent.
+/// A header as text; a header that is not ASCII counts as absent.
 pub(super) fn header(headers: &HeaderMap, name: &str) -> Option<String> {
     headers.get(name)?.to_str().ok().map(str::to_owned)
 }

@@ -16,7 +16,7 @@ use super::parameters::Parameters;
 use super::statement::Statement;
 use crate::sessions::Lease;
 
-/// Runs the statement of `request`; whatever goes wrong becomes a response too.
+/// Runs the statement of `request`. Errors become responses, too.
 pub(super) async fn answer(shared: &Arc<Shared>, request: HttpRequest) -> Response {
     let parameters = Parameters::read(request.uri().query().unwrap_or_default(), request.headers());
     let mut parameters = match parameters {
@@ -43,11 +43,11 @@ async fn run(
     if let Some(database) = &parameters.database {
         session.use_database(database)?;
     }
-    // As in ClickHouse: a link that somebody follows must not change anything.
+    // As in ClickHouse: following a link must not change data.
     let reads_only = *request.method() != Method::POST;
     let statement = shared.bodies.read(parameters.query.take(), request.into_body()).await?;
     let cancel = CancelHandle::default();
-    // Dropped with this future if the client goes away.
+    // Dropped with this future if the client disconnects.
     let mut cancelling = Cancelling::new(cancel.clone());
     let response = shared.queries.spawn(execute(Query {
         engine: Arc::clone(&shared.engine),
@@ -63,7 +63,7 @@ async fn run(
     response.unwrap_or_else(|panic| Err(Error::logical(format!("the query ended early: {panic}"))))
 }
 
-/// A request that may run.
+/// A request that is ready to run.
 struct Query {
     engine: Arc<Engine>,
     session: Lease,
@@ -74,7 +74,7 @@ struct Query {
     cancel: CancelHandle,
 }
 
-/// Runs it, on the threads of queries, up to the head of its answer; the body is computed there too.
+/// Runs the request on the threads of queries, up to the head of its answer. The body is computed there, too.
 async fn execute(query: Query) -> Result<Response> {
     let Query { engine, mut session, statement, mut parameters, query_id, reads_only, cancel } = query;
     let Statement { text, input, room } = statement;

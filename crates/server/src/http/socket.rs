@@ -1,4 +1,4 @@
-//! A socket whose other side must take what is sent to it.
+//! A socket whose peer must accept what is sent to it.
 
 use std::io;
 use std::pin::Pin;
@@ -9,11 +9,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-/// Writing fails if the client takes nothing for so long.
+/// Writing fails if the client accepts nothing for too long.
 pub(crate) struct Socket {
     stream: TcpStream,
     patience: Duration,
-    /// Runs while the client is waited for.
+    /// Active while the server waits for the client.
     expiry: Option<Pin<Box<Sleep>>>,
 }
 

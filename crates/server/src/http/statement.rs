@@ -1,8 +1,8 @@
 //! The statement and its data, from the URL and the body of a request.
 //!
-//! A statement may stand in the URL, in the body, or begin in the one and end in the other. The body
-//! of an INSERT is data behind some point; from there on it is not read here but handed to the engine
-//! as it comes, so that a load takes as little memory as its pipe.
+//! A statement may be in the URL, in the body, or begin in the URL and end in the body. From some point on, the body
+//! of an INSERT is data. It is not read here but streamed to the engine, so that a load takes only as much memory as
+//! its pipe.
 
 use std::io::{Cursor, Read};
 use std::sync::Arc;
@@ -15,33 +15,33 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::uploads::{Uploads, broken_body};
 
-/// A statement that is no INSERT must be whole before it can run; this is how long it may be.
+/// The maximum size of a statement other than INSERT, which must be complete before it runs.
 const STATEMENT_BYTES_MAX: usize = 64 << 20;
 
-/// How much of an INSERT is read to find the word that its data follow.
+/// How much of an INSERT is read to find the keyword before its data.
 const INSERT_HEAD_BYTES: usize = 64 << 10;
 
-/// How much of an INSERT's data is there before it begins, unless they end before.
+/// How much data an INSERT must have received before it starts, unless there is less.
 const DATA_HEAD_BYTES: usize = 64 << 10;
 
-/// Every request may have so much of its body in memory; more is taken from what all requests share.
+/// The bytes of its body that each request may hold; more is taken from the shared memory.
 const FREE_BYTES: usize = 128 << 10;
 
-/// KiB of the bodies of all requests together that are in memory before their statements begin, besides.
+/// KiB that the bodies of all requests may hold in addition, before their statements start.
 const SHARED_KIB: usize = 256 << 10;
 
-/// How long a request waits for a part of that.
+/// How long a request waits for shared memory.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What to run and what to feed it with.
+/// The statement to run, and its input.
 pub(super) struct Statement {
     pub(super) text: Vec<u8>,
     pub(super) input: Input,
-    /// Of the memory that bodies share.
+    /// The part of the shared memory in use.
     pub(super) room: Vec<OwnedSemaphorePermit>,
 }
 
-/// What all requests share that send bodies.
+/// The shared state of requests with a body.
 pub(crate) struct Bodies {
     uploads: Uploads,
     room: Arc<Semaphore>,
@@ -54,7 +54,7 @@ impl Default for Bodies {
 }
 
 impl Bodies {
-    /// Reads as much of `body` as belongs to the statement that `query` begins.
+    /// Reads the part of `body` that belongs to the statement started by `query`.
     pub(super) async fn read(&self, query: Option<Vec<u8>>, body: Body) -> Result<Statement> {
         let mut text = query.unwrap_or_default();
         let mut pieces = body.into_data_stream();
@@ -86,7 +86,7 @@ impl Bodies {
         Ok(Statement { text, input: Input::None, room })
     }
 
-    /// An INSERT whose data follow: all of them if they are few, and otherwise a reader of what is still to come.
+    /// An INSERT with data: all of the data if it is short, or else a reader of the rest.
     async fn with_data(
         &self,
         text: Vec<u8>,
@@ -105,11 +105,11 @@ impl Bodies {
         Ok(Statement { text, input: Input::Reader(Box::new(Cursor::new(head).chain(rest))), room })
     }
 
-    /// Takes from the memory that bodies share what `bytes` of one need of it.
+    /// Takes shared memory for a body of `bytes`.
     async fn make_room(&self, bytes: usize, room: &mut Vec<OwnedSemaphorePermit>) -> Result<()> {
         let held: usize = room.iter().map(OwnedSemaphorePermit::num_permits).sum();
         let missing = (bytes.saturating_sub(FREE_BYTES) >> 10).saturating_sub(held);
-        // In steps that double: there are few of them.
+        // In doubling steps, which are few.
         let wanted = missing.max(held.min(SHARED_KIB / 16));
         if missing == 0 {
             return Ok(());
@@ -130,7 +130,7 @@ impl Bodies {
     }
 }
 
-/// Does `text` begin, behind comments, with INSERT?
+/// Whether `text` starts with INSERT, after comments.
 fn is_insert(text: &[u8]) -> bool {
     let mut rest = text;
     loop {
@@ -145,8 +145,8 @@ fn is_insert(text: &[u8]) -> bool {
     }
 }
 
-/// Does one of the words that data follow stand in `text`? A column of that name makes this wrong,
-/// which only means that the engine sees the statement's end a little later, in its input.
+/// Whether `text` contains a keyword that data follow. A column with such a name gives a wrong answer, which only
+/// means that the engine finds the statement's end a little later, in its input.
 fn has_data_clause(text: &[u8]) -> bool {
     let words = || text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
     words().any(|word| word.eq_ignore_ascii_case(b"values") || word.eq_ignore_ascii_case(b"format"))

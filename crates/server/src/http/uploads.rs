@@ -1,8 +1,8 @@
-//! INSERTs whose data come while they run: their number is bounded, and none keeps its place by waiting.
+//! INSERTs that receive data while they run. Their number is bounded, and waiting ones can be replaced.
 //!
-//! An INSERT reads its data on a thread that waits where nothing is there. It begins only when a good piece of its data
-//! has come ([`super::statement`]), so a client that is slow from the start costs no thread. One that becomes slow
-//! later gives its place to another that waits for one.
+//! An INSERT reads its data on a thread that blocks while there are none. It starts only when a sizeable piece of its
+//! data has arrived ([`super::statement`]), so a client that is slow from the start costs no thread. A client that
+//! becomes slow later loses its place to an upload that waits for one.
 
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,16 +16,16 @@ use futures::StreamExt;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
-/// INSERTs that read a body at once. Each has a thread, of some hundred that all statements share.
+/// The maximum number of INSERTs that read a body at once. Each has a thread out of some hundred for all statements.
 const UPLOADS_MAX: usize = 128;
 
-/// An upload whose client has sent nothing for so long gives its place to another.
+/// An upload whose client sends nothing for this long can be replaced.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// Pieces of a body on their way to the engine.
+/// Pieces of a body that may wait for the engine.
 const PIPE_PIECES: usize = 8;
 
-/// How much of a body that nobody wants any more is read, so that its sender gets to see the answer.
+/// How much of an unneeded body is read, so that its sender gets to read the answer.
 const DRAIN_BYTES_MAX: usize = 64 << 20;
 
 /// The uploads of a server.
@@ -40,16 +40,16 @@ impl Default for Uploads {
     }
 }
 
-/// One of them.
+/// A single upload.
 struct Upload {
     started: Instant,
-    /// Milliseconds from `started` to when its reader began to wait, and 1; 0 while it does not.
+    /// Milliseconds from `started` to the start of the reader's wait, plus 1; 0 while there is no wait.
     waits_from: AtomicU64,
     end: Notify,
 }
 
 impl Uploads {
-    /// The rest of a body for a thread that may block, as soon as there is a place for it.
+    /// A blocking reader of the rest of a body, as soon as there is a place for it.
     pub(super) async fn open(&self, pieces: BodyDataStream) -> PipeReader {
         let place = self.place().await;
         let upload =
@@ -70,7 +70,7 @@ impl Uploads {
         }
     }
 
-    /// Ends the upload that has waited for longest, if one has waited for [`IDLE`].
+    /// Ends the upload that has waited longest, if it has waited for [`IDLE`].
     fn end_slowest(&self) {
         let mut running = self.running.lock();
         running.retain(|upload| upload.strong_count() > 0);
@@ -92,7 +92,7 @@ impl Upload {
     }
 }
 
-/// Sends what comes of a body to its reader.
+/// Sends the pieces of a body to its reader.
 async fn pump(mut pieces: BodyDataStream, sender: mpsc::Sender<io::Result<Bytes>>, upload: Arc<Upload>) {
     let mut unwanted = 0;
     loop {
@@ -111,7 +111,7 @@ async fn pump(mut pieces: BodyDataStream, sender: mpsc::Sender<io::Result<Bytes>
     }
 }
 
-/// What ended a body: our own error, or that the client went away.
+/// The error that ended a body: our own, or the client's disconnection.
 pub(super) fn broken_body(source: axum::Error) -> Error {
     match source.into_inner().downcast::<Error>() {
         Ok(error) => *error,
@@ -132,7 +132,7 @@ fn displaced() -> Error {
     )
 }
 
-/// The rest of a body; reading it waits for the client.
+/// The rest of a body; reading blocks until the client sends more.
 pub(super) struct PipeReader {
     receiver: mpsc::Receiver<io::Result<Bytes>>,
     piece: Bytes,

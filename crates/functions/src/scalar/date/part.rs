@@ -181,7 +181,7 @@ fn take_part(part: Part, source: Source, array: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// Weeks begin on Monday. The weeks before and after the first Monday of 1970 both have number 0.
+/// Weeks begin on Monday. The week of 1970-01-01 and the week before it both have number 0.
 pub(super) fn relative_week(days: i32) -> i32 {
     (week_start(days, MONDAY_FIRST) + 8) / 7
 }
