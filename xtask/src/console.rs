@@ -4,6 +4,6 @@ use std::io::Write;
 
 /// Prints a line to standard error.
 pub(crate) fn say(line: &str) {
-    // Nobody is left to tell if standard error is closed.
+    // There is no other place to report a closed standard error.
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -1,5 +1,5 @@
-//! Chores of the project: `cargo xtask tidy` checks the house rules, `cargo xtask record` asks
-//! ClickHouse what the SQL tests should expect, `cargo xtask differ` compares answers to random statements.
+//! Development commands: `cargo xtask tidy` checks the house rules, `cargo xtask record` asks ClickHouse for the
+//! expected results of SQL tests, `cargo xtask differ` compares answers to random statements.
 
 mod console;
 mod differ;
@@ -38,9 +38,10 @@ fn run(arguments: &[String]) -> Result<()> {
     }
 }
 
-/// The checkout.
+/// The root of the checkout.
 fn root() -> PathBuf {
-    // cargo says where the checkout is now; one that shares its target directory may be elsewhere.
+    // cargo sets it to the current checkout; the compiled-in path may be of another one with the same target
+    // directory.
     let package = std::env::var_os("CARGO_MANIFEST_DIR");
     let package = package.map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     package.parent().expect("the package lies in the workspace").to_owned()

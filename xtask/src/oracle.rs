@@ -1,4 +1,4 @@
-//! A ClickHouse in a Python process: one JSON line with a statement in, one with its answer out.
+//! ClickHouse in a Python process, with one JSON line per statement and per answer.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -24,7 +24,7 @@ struct Line {
 }
 
 impl Oracle {
-    /// A database with nothing in it; the time zone is UTC.
+    /// An empty database; the time zone is UTC.
     pub(crate) fn start(python: &Path) -> Result<Oracle> {
         let mut process = Command::new(python)
             .args(["-c", PROGRAM])
@@ -56,13 +56,13 @@ impl Oracle {
 
 impl Drop for Oracle {
     fn drop(&mut self) {
-        // It ends when there is nothing more to read; if not, it is not worth a word.
+        // The process ends when its input does. An error at the end does not matter.
         drop(self.questions.take());
         let _ = self.process.wait();
     }
 }
 
-/// `UNKNOWN_TABLE` of `Code: 60. DB::Exception: ... (UNKNOWN_TABLE)`.
+/// The name `UNKNOWN_TABLE` in `Code: 60. DB::Exception: ... (UNKNOWN_TABLE)`.
 pub(crate) fn code_name(error: &str) -> Result<&str> {
     let names = error.split('(').skip(1).filter_map(|rest| rest.split_once(')')).map(|(name, _)| name);
     let is_name = |name: &&str| {

@@ -1,4 +1,4 @@
-//! Files of SQL tests (`.slt`), as far as recording has to understand them.
+//! Files of SQL tests (`.slt`), parsed as far as recording needs.
 //!
 //! ```text
 //! # a comment
@@ -11,15 +11,15 @@
 //! one line a row, as TabSeparated writes it
 //! ```
 //!
-//! A record ends at an empty line. A row that is an empty line is written as [`EMPTY_ROW`].
+//! A record ends at an empty line. An empty row is written as [`EMPTY_ROW`].
 
-/// Stands for a row whose text is empty; a test file could not tell it from the end of the record.
+/// Represents a row with empty text, which a test file could not distinguish from the end of the record.
 pub(crate) const EMPTY_ROW: &str = "(empty)";
 
 /// One piece of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// Comments and empty lines, as they stand.
+    /// Comments and empty lines, unchanged.
     Text(String),
     Statement {
         head: String,
@@ -32,11 +32,11 @@ pub(crate) enum Piece {
     },
 }
 
-/// What ClickHouse answered.
+/// ClickHouse's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     Rows(Vec<String>),
-    /// Name of the error's code.
+    /// The name of the error code.
     Error(String),
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn print(pieces: &[Piece]) -> String {
     out
 }
 
-/// The same piece with what `answer` says; a query that fails becomes a `statement error`.
+/// The same piece with `answer`; a query that fails becomes a `statement error`.
 pub(crate) fn record(piece: Piece, answer: &Answer) -> Piece {
     match (piece, answer) {
         (Piece::Query { head, sql, .. }, Answer::Rows(rows)) => {

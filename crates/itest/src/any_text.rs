@@ -1,4 +1,4 @@
-//! Any text is run or refused: what the fuzz target `sql_execute` and the test of mutated statements have in common.
+//! Runs any text as SQL, for the fuzz target `sql_execute` and the test of mutated statements.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::in_process::{InProcess, foreign_word};
 
-/// A statement ends by itself at `max_execution_time`; one that still runs by then does not look at it.
+/// Statements end at `max_execution_time`. One that still runs after this time does not check it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The limits of each statement, as settings.
@@ -19,11 +19,11 @@ const LIMITS: &[(&str, &str)] = &[
     ("max_threads", "2"),
 ];
 
-/// An engine that reads files of its own directory alone, and asks no other host.
+/// An engine that reads only files of its own directory, and connects to no other host.
 pub struct AnyText {
     engine: InProcess,
     session: Session,
-    /// Statements that were answered; the others were refused.
+    /// The number of statements that were answered; the others were refused.
     pub answered: u64,
     _files: TempDir,
 }
@@ -42,8 +42,8 @@ impl Default for AnyText {
 }
 
 impl AnyText {
-    /// Runs the statements of `text`. The error says what was promised and not kept: every statement is answered or
-    /// refused in time, in our words, and never for a reason that is a mistake of ours.
+    /// Runs the statements of `text`. The error names the broken promise: every statement is answered or refused in
+    /// time, with an error in our words that is not an internal error.
     pub fn run(&mut self, text: &[u8]) -> Result<(), String> {
         let Ok(statements) = Session::split(text) else { return Ok(()) };
         statements.into_iter().try_for_each(|statement| self.run_statement(statement))

@@ -1,4 +1,4 @@
-//! Certificates for a test, made by the program `openssl`, and a proxy that speaks TLS before any server.
+//! Certificates for tests, made by the program `openssl`, and a proxy that adds TLS to any server.
 //!
 //! A test that needs them is [`skipped`](crate::skipped) where `openssl` or `python3` is not installed.
 
@@ -12,14 +12,14 @@ use crate::foreign::{find, run};
 
 pub const NO_OPENSSL: &str = "openssl or python3 is not installed (apt-get install openssl python3)";
 
-/// What the certificates are for, where they are for this machine.
+/// The names of certificates for this machine.
 const HERE: &str = "subjectAltName=IP:127.0.0.1,DNS:localhost";
 
-/// An authority that signs by dates.
+/// An authority that signs with given dates.
 const AUTHORITY: &str = "[ca]\ndefault_ca = own\n[own]\ndatabase = index.txt\nnew_certs_dir = .\nrand_serial = yes\n\
                          default_md = sha256\npolicy = any\nunique_subject = no\n[any]\ncommonName = supplied\n";
 
-/// For every connection a new look at the certificate, so that a test can change it.
+/// Reads the certificate for each connection, so that a test can change it.
 const PROXY: &str = "
 import socket, ssl, sys, threading
 listener = socket.create_server(('127.0.0.1', 0))
@@ -49,11 +49,11 @@ while True:
 
 /// A folder of certificates (`name.pem`), their keys (`name.key`), and both in one file (`name.both`).
 ///
-/// - `ca`: the authority of all others but `stranger` and `own`.
-/// - `good`, `expired`, `elsewhere`: of servers; the last is for another host, `expired` is of the past.
-/// - `nameless`: for no host by subjectAltName.
-/// - `client`: of a client.
-/// - `own`: of a server that signs for itself; `stranger`: an authority that nobody knows.
+/// - `ca`: the authority that signs all others except `stranger` and `own`.
+/// - `good`, `expired`, `elsewhere`: for servers; `elsewhere` is for another host, `expired` is no longer valid.
+/// - `nameless`: without a host in subjectAltName.
+/// - `client`: for a client.
+/// - `own`: a self-signed server certificate; `stranger`: an unknown authority.
 pub struct Certificates {
     dir: TempDir,
 }
@@ -80,12 +80,12 @@ impl Certificates {
         self.dir.path().join(name)
     }
 
-    /// The same, as a text.
+    /// [`Certificates::path`] as text.
     pub fn text(&self, name: &str) -> String {
         self.path(name).display().to_string()
     }
 
-    /// Copies certificate and key of `name` into `dir`, where a server of `user` reads them.
+    /// Copies the certificate and the key of `name` to `dir`, for a server that runs as `user`.
     pub fn give(&self, name: &str, dir: &Path, user: &str) -> Option<()> {
         for (from, to) in [(format!("{name}.pem"), "server.pem"), (format!("{name}.key"), "server.key")] {
             let to = dir.join(to);
@@ -127,7 +127,7 @@ impl Certificates {
         self.openssl(&["ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", &format!("{name}.key")])
     }
 
-    /// Certificate and key in one file, as the proxy reads them.
+    /// Writes certificate and key to one file, for the proxy.
     fn with_key(&self, name: &str) -> Option<()> {
         let mut text = std::fs::read_to_string(self.path(&format!("{name}.pem"))).ok()?;
         text += &std::fs::read_to_string(self.path(&format!("{name}.key"))).ok()?;
@@ -139,7 +139,7 @@ impl Certificates {
     }
 }
 
-/// TLS before a server of this machine, with the certificate in `server.both`; ends with the test.
+/// A TLS proxy for a server on this machine, with the certificate in `server.both`. Ends with the test.
 pub struct Proxy {
     process: Child,
     pub port: u16,

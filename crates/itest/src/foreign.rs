@@ -1,6 +1,6 @@
-//! Other databases, started for a test on a free port of the loopback address from what Debian installs.
+//! Other databases from Debian's packages, started for a test on a free loopback port.
 //!
-//! A test is [`skipped`](crate::skipped) where the database that it needs is not installed or does not start.
+//! A test is [`skipped`](crate::skipped) if the database that it needs is not installed or does not start.
 
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
@@ -18,14 +18,14 @@ pub const NO_REDIS: &str = "Redis is not installed or does not start (apt-get in
 pub const NO_REDIS_TLS: &str = "Redis is not installed or has no TLS (apt-get install redis-server)";
 pub const NO_SQLITE: &str = "SQLite's shell is not installed (apt-get install sqlite3)";
 
-/// A database that does not accept connections by then does not start.
+/// How long a database may take until it accepts connections.
 const START: Duration = Duration::from_secs(60);
 
 /// A running server, killed with the test.
 pub struct Foreign {
     process: Child,
     pub port: u16,
-    /// Removed behind the server.
+    /// Removed after the server has ended.
     _dir: TempDir,
 }
 
@@ -35,8 +35,7 @@ impl Foreign {
         Foreign::postgresql_with(None)
     }
 
-    /// The same, with TLS if there are certificates: then the database `private` is for those alone who have
-    /// a certificate too.
+    /// With certificates the server has TLS, and the database `private` requires a client certificate.
     pub fn postgresql_with(certificates: Option<&Certificates>) -> Option<Foreign> {
         let bin = newest_postgresql()?;
         let dir = server_dir("postgres")?;
@@ -63,7 +62,7 @@ impl Foreign {
             server.arg(sockets);
             server
         })?;
-        // It takes connections before it answers them.
+        // It accepts connections before it answers them.
         let deadline = Instant::now() + START;
         let mut is_ready = Command::new(bin.join("pg_isready"));
         is_ready.args(["-q", "-h", "127.0.0.1", "-p", &started.port.to_string()]);
@@ -81,7 +80,7 @@ impl Foreign {
         Foreign::mariadb_with(None)
     }
 
-    /// The same, with TLS if there are certificates, and a user `guarded` who is let in over TLS alone.
+    /// With certificates the server has TLS. The user `guarded` must use TLS.
     pub fn mariadb_with(certificates: Option<&Certificates>) -> Option<Foreign> {
         let (install, server) = (find("mariadb-install-db")?, find("mariadbd")?);
         let dir = server_dir("mysql")?;
@@ -122,7 +121,7 @@ impl Foreign {
         Foreign::redis_with(None)
     }
 
-    /// The same; with certificates its port speaks TLS, and takes clients without one of their own.
+    /// With certificates the port uses TLS, and does not require a client certificate.
     pub fn redis_with(certificates: Option<&Certificates>) -> Option<Foreign> {
         let server = find("redis-server")?;
         let dir = server_dir("")?;
@@ -191,14 +190,14 @@ pub fn find(name: &str) -> Option<PathBuf> {
     folders.map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// The folder of the newest PostgreSQL's programs.
+/// The directory of the newest PostgreSQL's programs.
 fn newest_postgresql() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
     let folders = versions.filter_map(|entry| Some(entry.ok()?.path().join("bin")));
     folders.filter(|folder| folder.join("initdb").is_file()).max()
 }
 
-/// A program that refuses to run as root runs as its own user then.
+/// Runs a program as its own user if this process is root, which the program would refuse.
 fn as_user(user: &str, program: &Path) -> Command {
     if !is_root() {
         return Command::new(program);

@@ -4,17 +4,17 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// A server that says nothing for this long has lost the request.
+/// A server that sends nothing for this long has lost the request.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
     /// Names are in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// Did the body end as its head had said?
+    /// Whether the body ended as its head announced.
     pub is_whole: bool,
 }
 
@@ -64,16 +64,16 @@ impl Connection {
         head.push_str("\r\n");
         let stream = self.stream.get_mut();
         stream.write_all(head.as_bytes()).expect("the server reads");
-        // A server that has refused the head may have closed already; its answer says so.
+        // A server that has refused the head may have closed the connection; its answer tells why.
         let _ = stream.write_all(body);
     }
 
-    /// Sends bytes as they are.
+    /// Sends bytes without a head.
     pub fn send_raw(&mut self, bytes: &[u8]) {
         self.stream.get_mut().write_all(bytes).expect("the server reads");
     }
 
-    /// Whether the server closes the connection, which it is waited for.
+    /// Whether the server closes the connection. Waits for it.
     pub fn is_closed(&mut self) -> bool {
         matches!(self.stream.read(&mut [0; 1]), Ok(0))
     }

@@ -1,4 +1,4 @@
-//! An engine in the process of the test, in a directory that is removed with it.
+//! An engine in the process of the test, in a temporary directory.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use basalt_engine::{Engine, EngineOptions, Error, Outcome, Request, Session};
 use tokio::runtime::{Builder, Runtime};
 
-/// The stack of a thread, as the program has it.
+/// The stack size of threads, as in the program.
 const THREAD_STACK_BYTES: usize = 32 << 20;
 
-/// What no error says to a user.
+/// Words that no error message may contain.
 const FOREIGN_WORDS: &[&str] = &[
     "DataFusion",
     "Arrow",
@@ -46,12 +46,12 @@ impl InProcess {
         self.engine.session()
     }
 
-    /// The bytes of the answer; `None` if the statement answers no rows.
+    /// The bytes of the answer; `None` if the statement has no result set.
     pub fn answer(&self, session: &mut Session, request: Request) -> Result<Option<Vec<u8>>, Error> {
         self.runtime.block_on(answer(session, request))
     }
 
-    /// The same, or `None` if it takes longer than `time`.
+    /// The same; `None` if it takes longer than `time`.
     pub fn answer_within(
         &self,
         time: Duration,
@@ -76,7 +76,7 @@ async fn answer(session: &mut Session, request: Request) -> Result<Option<Vec<u8
     Ok(Some(text))
 }
 
-/// A word of what Basalt is made of, if the error says one.
+/// A forbidden word in the error message, if there is one.
 pub fn foreign_word(error: &Error) -> Option<&'static str> {
     FOREIGN_WORDS.iter().copied().find(|word| error.message().contains(word))
 }

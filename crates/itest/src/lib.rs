@@ -1,15 +1,15 @@
-//! Is it whole? What the integration tests share: the built program, run as its users run it.
+//! Is it whole? The common parts of integration tests, which run the built program as its users do.
 //!
-//! - [`program`]: where it is, and `basalt local` to its end.
+//! - [`program`]: the program's path, and runs of `basalt local`.
 //! - [`server`]: `basalt server` on a free port, killed with the test.
-//! - [`http`]: requests over a plain socket, so that a test sees what stands on the wire.
+//! - [`http`]: requests over a plain socket, so that a test sees the bytes on the wire.
 //! - [`in_process`]: an engine in the process of the test.
-//! - [`any_text`]: runs any text, and says which promise was not kept.
-//! - [`foreign`]: other databases, where they are installed.
-//! - [`certificates`]: of servers for TLS, good ones and others.
+//! - [`any_text`]: runs any text, and reports broken promises.
+//! - [`foreign`]: other databases, if they are installed.
+//! - [`certificates`]: valid and invalid certificates for TLS.
 //! - [`shared`]: data sets that are not part of the checkout.
-//! - [`note`]: a line that is seen even if the test passes.
-//! - [`skipped`]: why a test ends early.
+//! - [`note`]: prints a line even if the test passes.
+//! - [`skipped`]: reports why a test ends early.
 
 pub mod any_text;
 pub mod certificates;
@@ -22,13 +22,13 @@ pub mod shared;
 
 use std::io::Write;
 
-/// Prints `line` past the test runner, which would keep it back.
+/// Prints `line` directly to standard error, since the test runner captures other output.
 pub fn note(line: &str) {
-    // A closed standard error is no failed test.
+    // A closed standard error must not fail the test.
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Says why a test checks nothing, or less than it could. Every test that ends early on a machine that lacks something
+/// Reports why a test checks nothing, or less than it could. Every test that ends early on a machine that lacks something
 /// calls this. Where CI is set it fails the test: `scripts/setup tests` installs what is missing.
 #[track_caller]
 pub fn skipped(reason: &str) {

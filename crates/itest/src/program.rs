@@ -1,10 +1,10 @@
-//! The built program, and `basalt local` run to its end.
+//! The built program, and complete runs of `basalt local`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// The program that was built beside this test.
+/// The program that was built together with this test.
 pub fn path() -> PathBuf {
     let test = std::env::current_exe().expect("a test has a file");
     let folder = test.parent().and_then(Path::parent).expect("target/release/deps");
@@ -13,7 +13,7 @@ pub fn path() -> PathBuf {
     program
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Ended {
     pub code: Option<i32>,
@@ -22,14 +22,14 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Standard output of a run that went well.
+    /// The standard output of a successful run.
     #[track_caller]
     pub fn expect(self) -> String {
         assert_eq!(self.code, Some(0), "{}\n{}", self.stdout, self.stderr);
         self.stdout
     }
 
-    /// Standard error of a run that ended with the error `name`.
+    /// The standard error of a run that failed with the error `name`.
     #[track_caller]
     pub fn expect_error(self, name: &str) -> String {
         assert_ne!(self.code, Some(0), "no error, but: {}", self.stdout);
@@ -56,9 +56,9 @@ pub fn run(arguments: &[&str], input: &[u8]) -> Ended {
     let mut child = command.spawn().expect("the program starts");
     let mut stdin = child.stdin.take().expect("it is piped");
     let input = input.to_vec();
-    // From a thread of its own: the program may write before it has read everything.
+    // On a separate thread: the program may write before it has read everything.
     let feeding = std::thread::spawn(move || {
-        // A program that needs no input closes it.
+        // A program that needs no input closes the pipe.
         let _ = stdin.write_all(&input);
     });
     let output = child.wait_with_output().expect("the program ends");
@@ -72,7 +72,7 @@ pub fn local(data: &Path, script: &str) -> Ended {
     run(&["local", "--path", data, "--query", script], b"")
 }
 
-/// `basalt local` on `data`: a statement whose data are `input`.
+/// Runs one statement with the data `input` by `basalt local` on `data`.
 pub fn load(data: &Path, statement: &str, input: &[u8]) -> Ended {
     let data = data.to_str().expect("temporary paths are UTF-8");
     run(&["local", "--path", data, "--query", statement], input)

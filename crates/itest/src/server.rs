@@ -17,7 +17,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// What a server that must not start says, and its exit code.
+    /// The exit code and standard error of a server that must not start.
     pub fn refusal(data: &Path, arguments: &[&str]) -> (Option<i32>, String) {
         let mut command = Command::new(program::path());
         command.args(["server", "--http-port", "0", "--path"]).arg(data).args(arguments);
@@ -25,7 +25,7 @@ impl Server {
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
-    /// Starts on `data` and waits for the line that says it is ready.
+    /// Starts on `data` and waits until it is ready.
     pub fn start(data: &Path) -> Server {
         Server::start_with(data, &[])
     }
@@ -34,12 +34,12 @@ impl Server {
         let mut command = Command::new(program::path());
         command.args(["server", "--http-port", "0", "--path"]).arg(data).args(arguments);
         if !arguments.contains(&"--user-files-path") && !arguments.contains(&"--config") {
-            // Tests have files in folders of their own.
+            // Tests have files in their own directories.
             command.args(["--user-files-path", "/"]);
         }
         let mut process = command.stderr(Stdio::piped()).spawn().expect("the program starts");
         let mut lines = BufReader::new(process.stderr.take().expect("it is piped"));
-        // What was found damaged is said before the line that says where the server answers.
+        // Reports of damage come before the line with the server's address.
         let mut said = String::new();
         let address = loop {
             let start = said.len();
@@ -52,7 +52,7 @@ impl Server {
                 break address;
             }
         };
-        // Keep the pipe empty, or the server would block on it one day.
+        // Drain the pipe, or the server would eventually block on it.
         let log = Arc::new(Mutex::new(said));
         let kept = Arc::clone(&log);
         std::thread::spawn(move || {
@@ -70,7 +70,7 @@ impl Server {
         self.address
     }
 
-    /// What it has said on its standard error.
+    /// Everything it has written to standard error.
     pub fn log(&self) -> String {
         self.log.lock().expect("no panics").clone()
     }
@@ -84,7 +84,7 @@ impl Server {
         http::request(self.address, "POST", &format!("/?{query_string}"), &[], body)
     }
 
-    /// The text that a statement answers, which must go well.
+    /// The text answer to a statement, which must succeed.
     #[track_caller]
     pub fn ask(&self, statement: &str) -> String {
         let answer = self.post("", statement.as_bytes());
@@ -97,16 +97,16 @@ impl Server {
         http::request(self.address, "GET", target, &[], b"")
     }
 
-    /// Ends the process as a power cut would.
+    /// Kills the process, as a power failure would.
     pub fn kill(mut self) {
         self.process.kill().expect("it runs");
         self.process.wait().expect("it ends");
     }
 
-    /// Asks the process to end, and says with which code it did.
+    /// Asks the process to end, and returns its exit code.
     pub fn terminate(mut self) -> Option<i32> {
         let pid = self.process.id().to_string();
-        // The built-in one: not every machine has the program.
+        // The shell's built-in: not every machine has the program.
         let sent = Command::new("sh").args(["-c", "kill -TERM \"$0\"", &pid]).status().expect("a shell");
         assert!(sent.success());
         self.process.wait().expect("it ends").code()

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// A file below `BASALT_SHARED`, or below `shared` beside the checkout; a test that needs one ends early
-/// where it is not there, in CI too.
+/// A file below `BASALT_SHARED`, or below `shared` next to the checkout; a test that needs one ends early
+/// if it is missing, also in CI.
 pub fn file(name: &str) -> Option<PathBuf> {
     let named = std::env::var_os("BASALT_SHARED").map(PathBuf::from);
     let folder = named.unwrap_or_else(|| checkout().join("../shared"));

@@ -1,12 +1,12 @@
-//! Are two answers to one statement the same?
+//! Compares two answers to one statement.
 
 use super::query::Query;
 use crate::slt::Answer;
 
-/// Floats may differ by this share: sums of floats depend on the order of rows.
+/// Floats may differ by this fraction: sums of floats depend on the order of rows.
 const FLOAT_ERROR: f64 = 1e-9;
 
-/// Errors that say that Basalt has not built something.
+/// Errors of features that Basalt does not have.
 const NOT_BUILT: &[&str] = &[
     "NOT_IMPLEMENTED",
     "UNKNOWN_FUNCTION",
@@ -20,14 +20,14 @@ const NOT_BUILT: &[&str] = &[
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verdict {
     Same,
-    /// Both fail, with different numbers.
+    /// Both fail, with different error codes.
     OtherError,
     NotBuilt,
     Explained,
     OtherRows,
-    /// Basalt fails where ClickHouse answers.
+    /// Basalt fails, ClickHouse answers.
     Fails,
-    /// Basalt answers where ClickHouse fails.
+    /// Basalt answers, ClickHouse fails.
     NoError,
 }
 
@@ -59,7 +59,7 @@ fn compare_rows(query: &Query, expected: &[String], found: &[String]) -> Verdict
     if is_same { Verdict::Same } else { Verdict::OtherRows }
 }
 
-/// Are the texts equal, but for the order of rows where the statement leaves it open?
+/// Whether the texts are equal, except for the order of rows if the statement does not define it.
 pub(crate) fn is_exact(query: &Query, expected: &Answer, found: &Answer) -> bool {
     let sorted = |answer: &Answer| match answer {
         Answer::Error(name) => vec![name.clone()],

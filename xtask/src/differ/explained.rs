@@ -4,16 +4,16 @@ use super::query::Query;
 use super::table::Table;
 use crate::slt::Answer;
 
-/// A statement, the tables that it is about and what both sides say.
+/// A statement with its tables, and both answers.
 pub(crate) struct Case<'a> {
     sql: &'a str,
-    /// The statements that make the tables.
+    /// The statements that create the tables.
     tables: String,
     expected: &'a Answer,
     found: &'a Answer,
 }
 
-/// Each tells one line of the dialect's page.
+/// Each one corresponds to a line of docs/dialect.md.
 const EXPLAINED: &[fn(&Case<'_>) -> bool] = &[
     compares_decimals_exactly,
     refuses_overflow_of_decimals,
@@ -42,12 +42,12 @@ pub(crate) fn is_explained(query: &Query, tables: &[Table], expected: &Answer, f
 }
 
 impl Case<'_> {
-    /// Whether ClickHouse refuses with `name` what Basalt answers.
+    /// Whether ClickHouse refuses with `name` a statement that Basalt answers.
     fn is_answered(&self, name: &str) -> bool {
         matches!((self.expected, self.found), (Answer::Error(error), Answer::Rows(_)) if error == name)
     }
 
-    /// Whether Basalt refuses with `name` what ClickHouse answers.
+    /// Whether Basalt refuses with `name` a statement that ClickHouse answers.
     fn is_refused(&self, name: &str) -> bool {
         matches!((self.expected, self.found), (Answer::Rows(_), Answer::Error(error)) if error == name)
     }
@@ -86,7 +86,7 @@ fn has_no_variants(case: &Case<'_>) -> bool {
                 || case.is_answered("ILLEGAL_TYPE_OF_ARGUMENT")))
 }
 
-/// An error in a row that WHERE or ARRAY JOIN leaves out, or in an argument that is not looked at.
+/// An error in a row that WHERE or ARRAY JOIN removes, or in an argument that is not evaluated.
 fn computes_only_what_counts(case: &Case<'_>) -> bool {
     let leaves_out = [" WHERE ", "ARRAY JOIN", "If(", "isNull(", "isNotNull(", "count(", "toTypeName("];
     let names = ["ILLEGAL_DIVISION", "DECIMAL_OVERFLOW", "CANNOT_CONVERT_TYPE"];
@@ -97,20 +97,20 @@ fn has_no_nullable_tuples(case: &Case<'_>) -> bool {
     case.sql.contains("join_use_nulls") && Case::has_row(case.found, "(0,'')")
 }
 
-/// What ClickHouse has not built, and functions of the element that an empty array does not have.
+/// Features that ClickHouse does not have, and functions of elements of an empty array.
 fn makes_nothings(case: &Case<'_>) -> bool {
     case.is_answered("NOT_IMPLEMENTED")
         || (case.is_answered("ILLEGAL_TYPE_OF_ARGUMENT") && case.sql.contains("([])["))
 }
 
-/// Days that a DateTime does not have, beside one.
+/// Comparisons of days out of the range of DateTime with a DateTime.
 fn compares_late_dates(case: &Case<'_>) -> bool {
     let is_late = case.says("2149-06-06") || case.says("2299-");
     let compares = [" < ", " <= ", " > ", " >= ", " = ", " IN "].iter().any(|op| case.sql.contains(op));
     is_late && compares && matches!((case.expected, case.found), (Answer::Rows(_), Answer::Rows(_)))
 }
 
-/// Which of two equal zeroes a sorted LIMIT BY, or the least and the greatest value, comes upon.
+/// Which of two equal zeroes a sorted LIMIT BY, or min and max, selects.
 fn keeps_one_zero_in_sorted_keys(case: &Case<'_>) -> bool {
     if case.sql.contains("LIMIT 1 BY k") && case.says("-0.") && Case::has_row(case.found, "-0") {
         return true;
@@ -122,7 +122,7 @@ fn keeps_one_zero_in_sorted_keys(case: &Case<'_>) -> bool {
         && without_signs(case.expected) == without_signs(case.found)
 }
 
-/// NULL and NaN inside of a tuple: ClickHouse's order of them depends on how rows are grouped.
+/// NULL and NaN in a tuple: in ClickHouse their order depends on how rows are grouped.
 fn picks_among_nulls_in_tuples(case: &Case<'_>) -> bool {
     let columns = case.sql.split("(id, (").skip(1).chain(case.sql.split("max((").skip(1));
     let names = columns.filter_map(|rest| rest.split(',').next());
@@ -133,13 +133,13 @@ fn picks_among_nulls_in_tuples(case: &Case<'_>) -> bool {
     })
 }
 
-/// `lag` of an Enum without a default: the first element, where ClickHouse has none of number 0.
+/// `lag` of an Enum without a default gives the first element, where ClickHouse's Enum has no element 0.
 fn shifts_enums(case: &Case<'_>) -> bool {
     case.is_answered("UNKNOWN_ELEMENT_OF_ENUM")
         && (case.sql.contains(" OVER (") || case.sql.contains("OrDefault("))
 }
 
-/// A key that is constant without being written as one.
+/// A key that is constant but not written as a constant.
 fn groups_by_constants(case: &Case<'_>) -> bool {
     let sets = ["GROUPING SETS", "CUBE", "ROLLUP"].iter().any(|text| case.sql.contains(text));
     sets && case.sql.contains("toTypeName(")
@@ -150,7 +150,7 @@ fn truncates_downward(case: &Case<'_>) -> bool {
     case.sql.contains("date_trunc(") && case.says("1969-12-31 23:59:59.999")
 }
 
-/// A NULL among the elements that `hasAll` and `hasAny` look for.
+/// A NULL among the elements that `hasAll` and `hasAny` search for.
 fn finds_no_defaults(case: &Case<'_>) -> bool {
     let looks = case.sql.contains("hasAll(") || case.sql.contains("hasAny(");
     looks && case.tables.contains("Nullable(")
@@ -162,25 +162,25 @@ fn reads_no_digits_in_padding(case: &Case<'_>) -> bool {
     case.says("FixedString(3)") && reads.iter().any(|name| case.sql.contains(name))
 }
 
-/// A remainder of a decimal, which ClickHouse takes of the number without its scale.
+/// A remainder of a decimal, which ClickHouse computes without the scale.
 fn divides_decimals(case: &Case<'_>) -> bool {
     let divides = case.sql.contains(" % ") || case.sql.contains("oduloOrZero(");
     divides && case.says("Decimal")
 }
 
-/// An error in the right side of AND, OR or BETWEEN, whose left side decides in ClickHouse.
+/// An error on the right side of AND, OR or BETWEEN; in ClickHouse the left side decides.
 fn looks_at_all_operands(case: &Case<'_>) -> bool {
     let names = ["CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN", "CANNOT_PARSE_TEXT", "ILLEGAL_DIVISION"];
     let decides = ["BETWEEN", ") AND (", ") OR ("].iter().any(|text| case.sql.contains(text));
     decides && names.iter().any(|name| case.is_refused(name))
 }
 
-/// Errors that are faults of ClickHouse.
+/// Errors caused by faults of ClickHouse.
 fn fails_by_itself(case: &Case<'_>) -> bool {
     ["NOT_FOUND_COLUMN_IN_BLOCK", "LOGICAL_ERROR"].iter().any(|name| case.is_answered(name))
 }
 
-/// The different rows, sorted, with zeroes that have no sign.
+/// The distinct rows, sorted, with positive zeroes.
 fn without_signs(answer: &Answer) -> Vec<String> {
     let Answer::Rows(rows) = answer else { return Vec::new() };
     let unsigned = |text: &str| if text == "-0" { "0".to_owned() } else { text.to_owned() };

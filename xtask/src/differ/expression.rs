@@ -3,7 +3,7 @@
 use super::kind::{self, Family, KINDS};
 use super::random::Random;
 
-/// Operations with whole numbers, floats and decimals; `{n}`, `{t}`, ... stand for operands of a family.
+/// Operations on integers, floats and decimals; `{n}`, `{t}`, ... stand for operands of a family.
 const NUMBERS: &[&str] = &[
     "{n} + {n}",
     "{n} - {n}",
@@ -367,7 +367,7 @@ const TEXT_ARRAYS: &[&str] = &[
     "arrayCompact({s})",
 ];
 
-/// A source of columns: how a column is written, by family.
+/// The available columns by family, and how they are written.
 pub(crate) struct Scope<'a> {
     pub(crate) columns: Vec<(Family, String)>,
     pub(crate) random: &'a mut Random,
@@ -389,7 +389,7 @@ impl Scope<'_> {
         self.operand('n', depth)
     }
 
-    /// A column of a type that may be sorted and grouped by, or a small expression.
+    /// A column of a type that can be sorted and grouped, or a small expression.
     pub(crate) fn column(&mut self) -> String {
         match self.columns.is_empty() {
             true => self.any(0),
@@ -462,7 +462,7 @@ fn in_brackets(operand: &str) -> String {
     }
 }
 
-/// The families that a letter of a template stands for, and the templates that make one.
+/// The families of a template letter, and the templates for them.
 fn operands(letter: char) -> (&'static [Family], &'static [&'static str]) {
     use Family::{
         Address, Bool, Date, Decimal, Enum, Float, Integer, Integers, Map, Text, Texts, Time, Tuple, Uuid,

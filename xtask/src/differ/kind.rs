@@ -1,6 +1,6 @@
-//! Types of columns, each with values that lie at its edges.
+//! Column types, each with values at its limits.
 
-/// Types that functions treat alike.
+/// Types that functions treat in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     Integer,
@@ -22,7 +22,7 @@ pub(crate) enum Family {
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     pub(crate) family: Family,
-    /// Literals of VALUES.
+    /// Literals for VALUES.
     pub(crate) values: &'static [&'static str],
 }
 
@@ -31,7 +31,7 @@ impl Kind {
         !matches!(self.family, Family::Integers | Family::Texts | Family::Map | Family::Tuple)
     }
 
-    /// Is LowCardinality of it a type that no setting has to allow?
+    /// Whether its LowCardinality form is allowed by default.
     pub(crate) fn may_be_low_cardinality(&self) -> bool {
         self.family == Family::Text
     }
@@ -170,7 +170,7 @@ pub(crate) const KINDS: &[Kind] = &[
     },
 ];
 
-/// One of the kinds of `family`, by a number of any size.
+/// One of the kinds of `family`, chosen by any number.
 pub(crate) fn of_family(family: Family, number: usize) -> &'static Kind {
     let kinds: Vec<&Kind> = KINDS.iter().filter(|kind| kind.family == family).collect();
     kinds[number % kinds.len()]

@@ -1,8 +1,8 @@
-//! Asks Basalt and ClickHouse the same random questions and prints where their answers differ.
+//! Runs the same random statements on Basalt and ClickHouse, and prints where their answers differ.
 //!
-//! A seed gives tables and statements ([`table`], [`query`]). Every group of statements has two tables of its own.
-//! A difference is an answer with other rows, or an error of one side alone. What docs/dialect.md explains is
-//! counted apart ([`explained`]), as is what Basalt says that it has not built.
+//! A seed determines tables and statements ([`table`], [`query`]). Every group of statements has two tables. A
+//! difference is an answer with other rows, or an error on one side only. Differences explained in docs/dialect.md
+//! ([`explained`]) and features that Basalt does not have are counted separately.
 
 mod compare;
 mod explained;
@@ -30,16 +30,16 @@ use self::table::Table;
 use crate::oracle::Oracle;
 use crate::slt::Answer;
 
-/// Statements that are asked of one pair of tables.
+/// Statements per pair of tables.
 const GROUP: usize = 40;
 
-/// Both sides, with the same tables.
+/// Both databases, with the same tables.
 struct Pair {
     clickhouse: Oracle,
     basalt: Server,
 }
 
-/// Runs `cargo xtask differ` with `arguments`; an error if there is a difference that is not explained.
+/// Runs `cargo xtask differ` with `arguments`; fails if there is an unexplained difference.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<()> {
     let options = Options::parse(arguments)?;
     let mut report = Report::default();
@@ -102,7 +102,7 @@ impl Pair {
     }
 }
 
-/// Whether all bytes of an answer are known.
+/// Whether an answer is completely known text.
 fn is_text(answer: &Answer) -> bool {
     !matches!(answer, Answer::Rows(rows) if rows.iter().any(|row| row.contains(char::REPLACEMENT_CHARACTER)))
 }

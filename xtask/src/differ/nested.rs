@@ -1,10 +1,10 @@
-//! Random statements with a query inside of a query, and joins by USING.
+//! Random statements with subqueries and joins by USING.
 
 use super::query::{Query, aggregates, ordered, scope, shared_columns, unordered};
 use super::random::Random;
 use super::table::Table;
 
-/// A query over the rows of another one.
+/// A query over a subquery.
 pub(crate) fn subquery(tables: &[Table; 2], random: &mut Random) -> Query {
     let mut scope = scope(&tables[0], "", random);
     let (first, second, filter) = (scope.any(2), scope.column(), scope.boolean(1));
@@ -22,7 +22,7 @@ pub(crate) fn subquery(tables: &[Table; 2], random: &mut Random) -> Query {
     }
 }
 
-/// A join by the column that both tables have.
+/// A join by the column that both tables share.
 pub(crate) fn using(tables: &[Table; 2], random: &mut Random) -> Query {
     let mut scope = scope(&tables[0], "a.", random);
     let kind = *scope.random.pick(&["INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI", "LEFT ANY"]);
@@ -31,7 +31,7 @@ pub(crate) fn using(tables: &[Table; 2], random: &mut Random) -> Query {
     unordered(format!("SELECT id, {column} FROM t1 AS a {kind} JOIN t2 AS b USING (id){nulls}"))
 }
 
-/// A subquery in the place of a value.
+/// A scalar subquery.
 pub(crate) fn scalar(tables: &[Table; 2], random: &mut Random) -> Query {
     let mut inner = scope(&tables[1], "", random);
     let (list, filter) = (aggregates(&mut inner, 1), inner.boolean(1));
@@ -45,7 +45,7 @@ pub(crate) fn scalar(tables: &[Table; 2], random: &mut Random) -> Query {
     }
 }
 
-/// Several columns in one set.
+/// A set of several columns.
 pub(crate) fn tuples(tables: &[Table; 2], random: &mut Random) -> Query {
     let Some((left, right)) = shared_columns(tables, random) else { return subquery(tables, random) };
     let not = if random.once_in(3) { "NOT " } else { "" };

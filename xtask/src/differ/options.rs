@@ -9,9 +9,9 @@ const USAGE: &str = "cargo xtask differ [--seed N] [--count N] [--record FILE.sl
 
 pub(crate) struct Options {
     pub(crate) seed: u64,
-    /// Statements that are asked, at least.
+    /// The minimum number of statements.
     pub(crate) count: usize,
-    /// A file of SQL tests for the statements on which both sides agree.
+    /// A file of SQL tests, to write the statements on which both sides agree.
     pub(crate) record: Option<PathBuf>,
 }
 

@@ -7,11 +7,11 @@ use super::table::Table;
 
 pub(crate) struct Query {
     pub(crate) sql: String,
-    /// Does the statement fix the order of its rows?
+    /// Whether the statement defines the order of its rows.
     pub(crate) is_ordered: bool,
 }
 
-/// Aggregates whose answer does not depend on the order of rows; `{n}` and the like are put in by hand.
+/// Aggregates whose result does not depend on the order of rows; `{n}` and the like are replaced.
 const AGGREGATES: &[&str] = &[
     "count()",
     "count(X)",
@@ -111,7 +111,7 @@ const FRAMES: &[&str] = &[
 ];
 const SUFFIXES: &[&str] = &["", " DESC", " NULLS FIRST", " DESC NULLS FIRST", " DESC NULLS LAST"];
 
-/// One statement; which one, `random` tells.
+/// A statement chosen by `random`.
 pub(crate) fn make(tables: &[Table; 2], random: &mut Random) -> Query {
     match random.below(20) {
         0 => constants(random),
@@ -167,7 +167,7 @@ pub(super) fn aggregates(scope: &mut Scope<'_>, count: usize) -> String {
     list.join(", ")
 }
 
-/// Puts expressions in the places of the letters X (any), N (a number) and B (a condition).
+/// Replaces the letters X (any), N (a number) and B (a condition) by expressions.
 fn fill(template: &str, scope: &mut Scope<'_>) -> String {
     let mut text = String::new();
     let bytes = template.as_bytes();
@@ -236,7 +236,7 @@ fn join(tables: &[Table; 2], random: &mut Random) -> Query {
     ))
 }
 
-/// A column of each table, both of one type but for Nullable.
+/// A column of each table, with the same type except for Nullable.
 pub(super) fn shared_columns(tables: &[Table; 2], random: &mut Random) -> Option<(String, String)> {
     let mut pairs = vec![("id".to_owned(), "id".to_owned())];
     for left in &tables[0].columns {

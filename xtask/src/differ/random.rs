@@ -1,4 +1,5 @@
-//! Numbers from a seed: SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
+//! Random numbers from a seed: SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators",
+//! 2014).
 
 pub(crate) struct Random {
     state: u64,
@@ -6,7 +7,7 @@ pub(crate) struct Random {
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Random {
-        // Mixed first: the streams of neighbouring seeds would be the same, shifted by one.
+        // Mixed first: otherwise the streams of neighbouring seeds would be shifted copies.
         let mut random = Random { state: seed };
         random.state = random.next();
         random
@@ -20,17 +21,17 @@ impl Random {
         word ^ (word >> 31)
     }
 
-    /// A number less than `end`, which is not 0.
+    /// A number less than `end`, which must not be 0.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
 
-    /// True once in `times`.
+    /// True with probability 1 / `times`.
     pub(crate) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// One of `choices`, which are not empty.
+    /// One of `choices`, which must not be empty.
     pub(crate) fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.below(choices.len())]
     }

@@ -1,4 +1,4 @@
-//! What a run found, and the statements on which both sides agree as a file of SQL tests.
+//! The result of a run, and a file of SQL tests with the statements on which both sides agree.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use super::table::Table;
 use crate::say;
 use crate::slt::{self, Answer, Piece};
 
-/// Rows of an answer that are printed.
+/// The maximum number of printed rows of an answer.
 const ROWS_SHOWN: usize = 6;
 
 #[derive(Default)]
 pub(crate) struct Report {
     verdicts: BTreeMap<Verdict, usize>,
-    /// Statements that made the tables of a difference; printed once.
+    /// The CREATE statements that were already printed.
     printed: String,
 }
 
@@ -69,7 +69,7 @@ fn shown(answer: &Answer) -> String {
     }
 }
 
-/// A statement that must go well, as a record of a test file.
+/// A statement that must succeed, as a record of a test file.
 pub(crate) fn statement(sql: &str) -> String {
     slt::print(&[
         Piece::Statement { head: "statement ok".to_owned(), sql: sql.to_owned() },
@@ -84,11 +84,11 @@ pub(crate) fn record(query: &Query, answer: &Answer) -> String {
         Answer::Error(_) => Piece::Statement { head: "statement error".to_owned(), sql: query.sql.clone() },
         Answer::Rows(_) => Piece::Query { head: head.to_owned(), sql: query.sql.clone(), rows: Vec::new() },
     };
-    // A file has the rows of `rowsort` in their order.
+    // Records with `rowsort` have their rows in sorted order.
     let sorted = match answer {
         Answer::Rows(rows) if !query.is_ordered => {
             let mut rows = rows.clone();
-            // As it is written in a file, where a row without text is called empty.
+            // In the notation of the file, where an empty row has a name.
             rows.sort_by_key(|row| if row.is_empty() { slt::EMPTY_ROW.to_owned() } else { row.clone() });
             Some(Answer::Rows(rows))
         }

@@ -1,4 +1,4 @@
-//! Basalt as a server on a free port of loopback, asked over HTTP/1.0, whose answers end with the connection.
+//! A Basalt server on a free loopback port, queried over HTTP/1.0, where an answer ends with its connection.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::oracle::code_name;
 use crate::slt::Answer;
 
-/// A server that says nothing for this long hangs.
+/// A server that sends nothing for this long hangs.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Server {
@@ -36,7 +36,7 @@ impl Server {
         lines.read_line(&mut line)?;
         let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next());
         let address = address.with_context(|| format!("the server did not start: {line}"))?.to_owned();
-        // The pipe is emptied, or the server would block on it.
+        // Drain the pipe, or the server would block on it.
         std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::stderr()));
         Ok(Server { process, address, _data: data })
     }
@@ -68,7 +68,7 @@ fn answer(text: &str) -> Result<Answer> {
     let status = head.split(' ').nth(1).unwrap_or_default();
     if status == "200" {
         let mut rows: Vec<String> = body.split('\n').map(str::to_owned).collect();
-        // Rows end with a line feed; the text after the last one is no row.
+        // Rows end with a line feed; the text after the last one is not a row.
         if rows.last().is_some_and(String::is_empty) {
             rows.pop();
         }

@@ -1,4 +1,4 @@
-//! A random table: its engine, its columns and its rows.
+//! A random table: engine, columns and rows.
 
 use super::kind::{Family, KINDS, Kind};
 use super::random::Random;
@@ -18,7 +18,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Column `id` numbers the rows, so that a statement can put them in one order.
+    /// Column `id` numbers the rows, so that statements can define their order.
     pub(crate) fn make(name: &'static str, random: &mut Random) -> Table {
         let columns: Vec<Column> =
             (0..5 + random.below(4)).map(|index| Column::make(index, random)).collect();

@@ -1,8 +1,7 @@
-//! Asks ClickHouse what the SQL tests should expect, and writes that into them.
+//! Asks ClickHouse for the expected results of the SQL tests, and writes them into the files.
 //!
-//! The whole of ClickHouse comes as the Python package `chdb`, installed once into `target/chdb`. Each
-//! file of `tests/sql/clickhouse` runs in a fresh database. Expectations there are never typed by hand;
-//! `git diff` after a run shows what changed.
+//! ClickHouse is the Python package `chdb`, installed once into `target/chdb`. Each file of `tests/sql/clickhouse`
+//! runs in a new database. Its expectations are never typed by hand; `git diff` after a run shows the changes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +14,7 @@ use crate::slt::{self, Piece};
 
 const TESTS: &str = "tests/sql/clickhouse";
 
-/// Records the files whose path contains one of `only`, or all.
+/// Records the files whose path contains one of `only`, or all files.
 pub(crate) fn run(root: &Path, only: &[String]) -> Result<()> {
     let python = python(root)?;
     let mut files = Vec::new();
@@ -61,7 +60,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// A Python that has `chdb`: `BASALT_CHDB_PYTHON`, or one made under `target`.
+/// A Python with `chdb`: `BASALT_CHDB_PYTHON`, or one installed below `target`.
 pub(crate) fn python(root: &Path) -> Result<PathBuf> {
     if let Some(python) = std::env::var_os("BASALT_CHDB_PYTHON") {
         return Ok(python.into());

@@ -1,7 +1,7 @@
-//! Every statement of the documents that Basalt exists for, as it stands, in `basalt local` and over HTTP.
+//! Every statement of the acceptance documents, unchanged, in `basalt local` and over HTTP.
 //!
-//! The statements are in a file outside the checkout; without it these tests say so and pass. Only row
-//! counts are replaced, and the path of the file to load.
+//! The statements are in a file outside the checkout; the tests are skipped without it. Only row counts and the path
+//! of the input file are replaced.
 
 use std::path::Path;
 
@@ -11,24 +11,24 @@ use basalt_itest::server::Server;
 use basalt_itest::shared;
 use tempfile::{TempDir, tempdir};
 
-/// What the statements assume, and do not make themselves.
+/// Tables that the statements use but do not create.
 const ASSUMED: &str = "CREATE TABLE hits (WatchID UInt64, EventTime DateTime, URL String) ENGINE = MergeTree ORDER BY WatchID;\
      INSERT INTO hits SELECT number, toDateTime('2024-01-01 00:00:00') + number, \
      if(number % 3 = 0, '', concat('http://example.com/', toString(number))) FROM numbers(10000)";
 
 const HITS_ROWS: usize = 500;
 
-/// Fills the table that the statements make and assume to be full: a time series in each column.
+/// Fills a table that the statements create and expect to be full: a time series in each column.
 const FILL_CODECS: &str = "INSERT INTO codec_example SELECT t, t, t, t, t FROM \
      (SELECT toDateTime('2024-01-01 00:00:00') + number * 5 AS t FROM numbers(200000))";
 
-/// The answer of one statement, or its error.
+/// The answer to a statement, or its error.
 type Answer = Result<String, String>;
 
-/// A line between the answers of a script.
+/// Separates the answers of a script.
 const MARK: &str = "<end of an answer>";
 
-/// Runs a script in one `basalt local`; behind an error it goes on in the next.
+/// Runs a script in `basalt local`; after an error, the rest runs in a new process.
 fn run_locally(data: &Path, statements: &[String]) -> Vec<Answer> {
     let mut answers = Vec::new();
     while answers.len() < statements.len() {
@@ -53,7 +53,7 @@ fn ask(server: &Server, statement: &str) -> Answer {
     if answer.status == 200 && answer.is_whole { Ok(answer.text()) } else { Err(answer.text()) }
 }
 
-/// The statements with their row counts scaled down, if they are there.
+/// The statements with smaller row counts, if the file exists.
 fn statements(files: &Path) -> Option<Vec<String>> {
     let text = std::fs::read_to_string(shared::file("acceptance/seeds.sql")?).expect("readable");
     let hits = files.join("hits.tsv");
@@ -70,13 +70,13 @@ fn statements(files: &Path) -> Option<Vec<String>> {
     Some(statements.into_iter().map(|text| String::from_utf8(text).expect("UTF-8")).collect())
 }
 
-/// `statement` without its comments and line ends, to be recognised by.
+/// `statement` without comments and line breaks, to identify it.
 fn plain(statement: &str) -> String {
     let lines = statement.lines().filter(|line| !line.trim_start().starts_with("--"));
     lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
 }
 
-/// The statements of the documents, with what they assume put where they assume it.
+/// The statements of the documents, with the missing ones inserted where they are needed.
 fn script(statements: Vec<String>) -> Vec<String> {
     let mut script: Vec<String> = ASSUMED.split(';').map(str::to_owned).collect();
     for statement in statements {
@@ -100,26 +100,26 @@ fn check(statements: &[String], answers: &[Answer]) {
     assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), statements.len(), failures.join("\n"));
 }
 
-/// What is wrong with the answer to `text`, by what the documents say about it.
+/// Checks the answer to `text` against the documents; the error, if there is one.
 fn wrong(text: &str, answer: &str, point_lookups: &mut usize) -> Option<String> {
     let lines: Vec<&str> = answer.lines().collect();
     let right = if text.starts_with("select * from rocksDB where A=15645646") {
         *point_lookups += 1;
-        // The key lies behind the scaled-down rows until it is inserted by itself.
+        // The key is beyond the reduced row count until it is inserted explicitly.
         if *point_lookups == 1 { answer.is_empty() } else { answer == "15645646\txxxx\n" }
     } else if text.starts_with("select count() from ( select dictGet(") {
         lines == ["100000"] || lines == ["1000000"]
     } else if text.contains("!= Value SETTINGS max_threads = 1") {
         lines == ["0"]
     } else if text.contains("WITH TOTALS SETTINGS extremes = 1") {
-        // The row, the totals, the two extremes, with an empty line between each kind.
+        // The row, the totals and the two extremes, separated by empty lines.
         lines.len() == 6
             && lines[1].is_empty()
             && lines[3].is_empty()
             && lines[0] == lines[2]
             && lines[4] == lines[5]
     } else if text.contains("FROM system.parts_columns") {
-        // dt_none is as large as it was, DoubleDelta of a time series nearly nothing.
+        // dt_none keeps its size; DoubleDelta compresses a time series to almost nothing.
         let none = lines.iter().find(|line| line.starts_with("dt_none\t"));
         let ratio = none.and_then(|line| line.split('\t').nth(3)).and_then(|text| text.parse::<f64>().ok());
         lines.len() == 5
@@ -133,7 +133,7 @@ fn wrong(text: &str, answer: &str, point_lookups: &mut usize) -> Option<String> 
     (!right).then(|| format!("{text}\n    answered: {answer}"))
 }
 
-/// What the statements left behind.
+/// Checks the state after the statements.
 fn check_after(server: &Server) {
     let ask = |statement: &str| ask(server, statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
     assert_eq!(ask("SELECT cityHash64(15645646)"), "12517841379565221195\n");
@@ -167,7 +167,7 @@ fn documents_run_over_http() {
     check_after(&server);
 }
 
-/// The figures of a query are in the log by its id, under the names that the documents use.
+/// The log has the figures of a query by its id, under the names in the documents.
 #[test]
 fn query_log_has_measured_events() {
     let (_files, data) = folders();

@@ -1,4 +1,4 @@
-//! Who is let in, what they may change, and what they may reach: the edges of a server.
+//! Access control of a server: who may log in, what they may change and reach.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

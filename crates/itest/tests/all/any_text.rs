@@ -1,4 +1,4 @@
-//! Statements of the SQL tests, changed at random: each is answered or refused, and the engine goes on.
+//! Randomly changed statements of the SQL tests: each is answered or refused, and the engine keeps running.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -7,10 +7,10 @@ use basalt_itest::any_text::AnyText;
 use basalt_itest::{note, shared};
 use sqllogictest::{DefaultColumnType, Record};
 
-/// How long it runs; `BASALT_ANY_TEXT_SECONDS` says otherwise.
+/// The default duration; `BASALT_ANY_TEXT_SECONDS` overrides it.
 const RUN: Duration = Duration::from_secs(10);
 
-/// Statements that one database runs before the next begins without tables.
+/// Statements per database; the next database starts empty.
 const STATEMENTS_OF_A_DATABASE: usize = 500;
 
 /// Numbers from a seed: SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
@@ -30,7 +30,7 @@ impl Random {
     }
 }
 
-/// The statements of all files, each as its words: names, numbers, quoted text, signs.
+/// The statements of all files as lists of words: names, numbers, quoted text, symbols.
 fn statements() -> Vec<Vec<String>> {
     let mut found = Vec::new();
     collect(&shared::checkout().join("tests/sql"), &mut found);
@@ -75,7 +75,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// One statement with a few of its words left out, doubled, or replaced by words of another.
+/// One statement with some words removed, doubled, or replaced by words of another.
 fn changed(statements: &[Vec<String>], random: &mut Random) -> String {
     let mut words = random.pick(statements).clone();
     for _ in 0..random.below(5) {

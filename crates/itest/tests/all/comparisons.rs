@@ -1,10 +1,10 @@
-//! A column against a constant of another type: whatever an engine makes of the condition, it finds the rows for
-//! which the comparison holds when both sides are computed row by row.
+//! Comparisons of a column with a constant of another type. However a table engine evaluates the condition, it finds
+//! the rows for which the comparison holds when computed row by row.
 
 use basalt_itest::http;
 use basalt_itest::server::Server;
 
-/// The engines, with the column as a key, behind an index, or neither.
+/// The engines, with the column as a key, with an index, and with neither.
 const TABLES: &[&str] = &[
     "(x {}, bit UInt64) ENGINE = Memory",
     "(x {}, bit UInt64) ENGINE = MergeTree ORDER BY x SETTINGS index_granularity = 1, allow_nullable_key = 1",
@@ -17,7 +17,7 @@ const TABLES: &[&str] = &[
     "(x {}, bit UInt64) ENGINE = EmbeddedRocksDB PRIMARY KEY x",
 ];
 
-/// Types whose values are compared with the same constants: each with values of its own.
+/// Types that are compared with the same constants, each with its own values.
 struct Family {
     columns: &'static [(&'static str, &'static [&'static str])],
     constants: &'static [&'static str],
@@ -208,9 +208,9 @@ fn ask(server: &Server, statement: &str) -> Result<String, String> {
     if text.starts_with("Code: ") { Err(text) } else { Ok(text) }
 }
 
-/// Each condition, and what it means row by row.
+/// Each condition, and its equivalent computed row by row.
 fn conditions(constant: &str, other: &str) -> Vec<(String, String)> {
-    // Text is read as a value of the other type only where it is a constant.
+    // Only constant text is parsed as a value of the other type.
     let is_text = constant.starts_with('\'') || constant == "NULL";
     let row = if is_text { constant.to_owned() } else { format!("materialize({constant})") };
     let compared = ["=", "!=", "<", "<=", ">", ">="]
@@ -225,7 +225,7 @@ fn conditions(constant: &str, other: &str) -> Vec<(String, String)> {
     compared.into_iter().chain(members).collect()
 }
 
-/// The conditions for which the rows that are found differ from those for which it holds.
+/// The conditions whose result differs from that computed row by row.
 fn differences(server: &Server, ty: &str, constants: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for (at, constant) in constants.iter().enumerate() {
@@ -236,7 +236,7 @@ fn differences(server: &Server, ty: &str, constants: &[&str]) -> Vec<String> {
             format!("sum(bit * ({row})), (SELECT sum(bit) FROM t WHERE {filter})")
         };
         let all: Vec<String> = conditions.iter().map(columns).collect();
-        // Types that are not compared with each other are for other tests.
+        // Incomparable types are covered by other tests.
         let answers: Vec<(&(String, String), String)> =
             match ask(server, &format!("SELECT {} FROM t", all.join(", "))) {
                 Ok(line) => {

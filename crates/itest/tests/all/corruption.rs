@@ -1,4 +1,4 @@
-//! A damaged column file gives an error with its path and offset; other tables answer.
+//! A damaged column file gives an error with its path and offset; other tables still answer.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use basalt_itest::program::local;
 use basalt_itest::server::Server;
 use tempfile::tempdir;
 
-/// Two tables, of which one is then damaged by `damage`.
+/// Two tables, one of which is damaged by `damage`.
 #[track_caller]
 fn check(damage: impl Fn(&mut Vec<u8>)) {
     let dir = tempdir().expect("a directory");
@@ -30,7 +30,7 @@ fn check(damage: impl Fn(&mut Vec<u8>)) {
     assert!(server.is_alive());
 }
 
-/// The new file with the most bytes: the wide column.
+/// The largest new file: the wide column.
 fn largest(files: &[PathBuf], before: &[PathBuf]) -> PathBuf {
     let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |found| found.len());
     let new = files.iter().filter(|path| !before.contains(path));
@@ -68,15 +68,15 @@ fn empty_file_is_an_error_with_its_place() {
     check(Vec::clear);
 }
 
-/// The file of the key/value table whose name ends like this.
+/// The file of the key/value table whose name is wanted.
 fn store_file(data: &Path, is_wanted: impl Fn(&str) -> bool) -> PathBuf {
     let name = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).expect("UTF-8").to_owned();
     let found = files(&data.join("store")).into_iter().filter(|path| is_wanted(&name(path)));
     found.max_by_key(|path| std::fs::metadata(path).map_or(0, |found| found.len())).expect("there is one")
 }
 
-/// A key/value table whose file is damaged: it says so, by the file's name, the others answer, and SYSTEM RESTORE
-/// TABLE has it open again with what can be read.
+/// Damages a file of a key/value table. The error names the file, other tables still answer, and SYSTEM RESTORE TABLE
+/// opens the table with the readable data.
 #[track_caller]
 fn check_key_value(is_wanted: impl Fn(&str) -> bool, damage: impl Fn(&mut Vec<u8>), left: &[&str]) {
     let dir = tempdir().expect("a directory");

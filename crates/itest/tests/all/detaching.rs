@@ -1,4 +1,4 @@
-//! What is detached, over a restart of the server.
+//! Detached objects stay detached when the server restarts.
 
 use basalt_itest::server::Server;
 use tempfile::tempdir;
@@ -34,7 +34,7 @@ fn a_detached_database_is_back_after_a_restart_and_after_attach() {
     server.ask("DETACH TABLE shop.few PERMANENTLY");
     server.ask("DETACH DATABASE shop");
     assert_eq!(server.ask("EXISTS DATABASE shop"), "0\n");
-    // What it holds is nobody's, and nobody's to delete.
+    // The directory belongs to no table, so nothing may delete it.
     server.ask("CREATE TABLE other (x UInt8) ENGINE = MergeTree ORDER BY x");
     server.ask("DROP TABLE other SYNC");
     server.ask("ATTACH DATABASE shop");

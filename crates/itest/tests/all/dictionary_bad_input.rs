@@ -1,4 +1,5 @@
-//! Sources of dictionaries that fail, change or lie: a clear error, the rows of before, and a server that lives.
+//! Dictionary sources that fail, change or send wrong data: the error is clear, the previous rows stay, and the
+//! server keeps running.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -13,10 +14,10 @@ use basalt_itest::skipped;
 
 use crate::dictionary_sources::ask;
 
-/// Nothing that is refused takes longer.
+/// The time limit for any refusal.
 pub(crate) const SOON: Duration = Duration::from_secs(40);
 
-/// `SYSTEM RELOAD DICTIONARY d` fails with `code` and `why`, and key 1 has its value of before.
+/// `SYSTEM RELOAD DICTIONARY d` fails with `code` and `why`, and key 1 keeps its value.
 #[track_caller]
 pub(crate) fn check_refused(server: &Server, what: &str, code: &str, why: &str) {
     let started = Instant::now();
@@ -30,7 +31,7 @@ pub(crate) fn check_refused(server: &Server, what: &str, code: &str, why: &str) 
     assert_eq!(ask(server, after), "one\tLOADED\t1\n", "{what}");
 }
 
-/// Makes the dictionary `d` over `source` and loads it.
+/// Creates the dictionary `d` over `source` and loads it.
 #[track_caller]
 pub(crate) fn define(server: &Server, source: &str, settings: &str) {
     ask(
@@ -44,23 +45,23 @@ pub(crate) fn define(server: &Server, source: &str, settings: &str) {
     assert_eq!(ask(server, "SELECT dictGet('d', 'name', tuple(1::UInt8))"), "one\n", "{source}");
 }
 
-/// The head of an answer over HTTP has figures of different lengths.
+/// The head of an HTTP answer contains figures of varying length.
 const FIGURES: usize = 40;
 
-/// What becomes of the bytes that a server sends.
+/// What happens to the bytes that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     /// All of them arrive.
     Whole,
-    /// The connection ends behind so many.
+    /// The connection ends after this many.
     Cut(usize),
-    /// Nothing comes behind so many.
+    /// Nothing comes after this many.
     Stall(usize),
-    /// The byte at this place is another one.
+    /// The byte at this position is changed.
     Garble(usize),
 }
 
-/// A connection to a server that goes through us, one after the other, with the fate of each.
+/// A proxy for connections to a server, one after the other, with a fate for each.
 struct Line {
     port: u16,
     fate: Arc<std::sync::Mutex<Fate>>,
@@ -111,7 +112,7 @@ fn forward(mut far: TcpStream, mut near: &TcpStream, fate: Fate, sent: &AtomicUs
         }
         match fate {
             Fate::Cut(_) if end < count => break,
-            // The test is over by then, or the client gone.
+            // By then the test is over, or the client has disconnected.
             Fate::Stall(_) if end < count => drop(near.read(&mut [0; 1 << 10])),
             _ => {}
         }
@@ -120,8 +121,7 @@ fn forward(mut far: TcpStream, mut near: &TcpStream, fate: Fate, sent: &AtomicUs
     let _ = far.shutdown(Shutdown::Both);
 }
 
-/// The server behind `line` fails at many places of its answer, whose length differs by up to `slack` from
-/// time to time.
+/// Makes the server behind the proxy fail at many positions of its answer, whose length varies by up to `slack`.
 fn check_line(line: &Line, source: &str, slack: usize) {
     let data = tempfile::tempdir().expect("a directory");
     let server = Server::start(data.path());
@@ -138,7 +138,7 @@ fn check_line(line: &Line, source: &str, slack: usize) {
         let what = format!("{source} stalled at {place} of {bytes}");
         check_refused(&server, &what, "TIMEOUT_EXCEEDED", "in time");
     }
-    // Anything may come of it but a hang or the end of the server.
+    // Any result is fine, except a hang or the end of the server.
     for place in (0..bytes).step_by(bytes / 40 + 1) {
         line.set(Fate::Garble(place));
         server.post("", b"SYSTEM RELOAD DICTIONARY d");
@@ -209,7 +209,7 @@ fn an_http_server_that_breaks_off_changes_nothing() {
     check_line(&line, &format!("HTTP(URL '{url}' FORMAT 'TSV')"), FIGURES);
 }
 
-/// Answers every request with the next of `answers`, as they are, and again with the last.
+/// Answers each request with the next of `answers`, unchanged, and repeats the last one.
 fn answering(answers: Vec<Vec<u8>>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = listener.local_addr().expect("bound").port();
@@ -226,7 +226,7 @@ fn answering(answers: Vec<Vec<u8>>) -> u16 {
                 }
             }
             last = answers.next().unwrap_or(last);
-            // A client that is gone wants no answer.
+            // The client may have disconnected.
             let _ = stream.write_all(&last);
             let _ = stream.shutdown(Shutdown::Write);
             let _ = std::io::copy(&mut stream.take(1 << 20), &mut std::io::sink());
@@ -311,7 +311,7 @@ fn a_body_without_end_ends_in_time() {
     check_refused(&server, "no end", "TIMEOUT_EXCEEDED", "in time");
 }
 
-/// A format, rows that load, and such as do not, each with what the error says.
+/// A format, rows that load, and rows that fail, each with a part of its error.
 type BadFiles = (&'static str, &'static [u8], &'static [(&'static [u8], &'static str)]);
 
 #[test]
@@ -375,14 +375,14 @@ fn files_that_will_not_do_are_refused() {
             let what = format!("{format} {}", String::from_utf8_lossy(bytes));
             check_refused(&server, &what, why, "");
         }
-        // The file is gone, and then a directory.
+        // The file is removed, then replaced by a directory.
         std::fs::remove_file(&path).expect("ours");
         check_refused(&server, format, "FILE_DOESNT_EXIST", "rows");
         std::fs::create_dir(&path).expect("ours");
         check_refused(&server, format, "CANNOT_READ_FROM_FILE", "rows");
         std::fs::remove_dir(&path).expect("ours");
     }
-    // Bytes that are no text are values like others.
+    // Bytes that are not UTF-8 are values, too.
     write(b"1\t\xff\xfe\n");
     let source = format!("FILE(PATH '{}' FORMAT 'TSV')", path.display());
     ask(

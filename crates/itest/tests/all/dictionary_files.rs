@@ -1,4 +1,4 @@
-//! Dictionaries that are kept in a file: what they answer after a restart, and when the file is of no use.
+//! Dictionaries that are stored in a file: answers after a restart, and unusable files.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use basalt_itest::server::Server;
 use tempfile::{TempDir, tempdir};
 
-/// Far more than the background takes.
+/// Far longer than the background work takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LAYOUTS: [&str; 7] =
     ["FLAT", "HASHED", "SPARSE_HASHED", "HASHED_ARRAY", "COMPACT_HASHED", "AUTO", "COMPLEX_KEY_HASHED"];
 const NAMES: &str = "SELECT groupArray(ifNull(dictGet('d', 'name', number), '-')) FROM numbers(4)";
 const EXCEPTION: &str = "SELECT last_exception FROM system.dictionaries WHERE name = 'd'";
 
-/// A data directory, and the file that its dictionaries load from.
+/// A data directory, and the source file of its dictionaries.
 struct Place {
     data: TempDir,
     source: TempDir,
@@ -96,7 +96,7 @@ fn a_restart_answers_from_the_file_and_refreshes_in_the_background() {
     let failed = "SELECT countIf(status = 'LOADED' AND last_exception != '') FROM system.dictionaries";
     wait_until(&server, failed, |answer| answer == format!("{}\n", LAYOUTS.len()));
 
-    // Whatever LIFETIME says, what the file is compared with is asked for again.
+    // Whatever LIFETIME says, the source is checked again.
     place.write_source("1\tuno\n");
     for layout in LAYOUTS {
         let names = NAMES.replace("'d'", &format!("'d_{layout}'"));
@@ -114,7 +114,7 @@ fn a_restart_answers_from_the_file_and_refreshes_in_the_background() {
     server.kill();
 }
 
-/// What else than a key says which row it is: ranges, prefixes, polygons, expressions.
+/// Layouts that identify rows by ranges, prefixes, polygons or expressions.
 #[test]
 fn layouts_that_do_not_hash_answer_from_their_file_too() {
     let place = Place::new();
@@ -159,7 +159,7 @@ fn layouts_that_do_not_hash_answer_from_their_file_too() {
             source.display()
         ));
     }
-    // The nodes of a tree of expressions come from a table, which goes too.
+    // The nodes of an expression tree come from a table, which is dropped, too.
     server.ask("CREATE TABLE nodes (id UInt64, parent_id UInt64, regexp String, keys Array(String), values Array(String)) \
                 ENGINE = MergeTree ORDER BY id");
     server
@@ -209,7 +209,7 @@ fn a_file_that_is_of_no_use_is_thrown_away_and_written_anew() {
         change(file, damage);
 
         let server = place.start();
-        // Damage that the opening does not meet is met by the first lookup.
+        // Damage that is not found at open is found by the first lookup.
         let first = server.post("", NAMES.as_bytes()).text();
         assert!(
             first == "['nobody','one','-','three']\n" || first.contains("CHECKSUM_DOESNT_MATCH"),
@@ -253,8 +253,7 @@ fn the_file_of_another_definition_is_not_used() {
     server.kill();
 }
 
-/// More rows than are loaded in memory: every shard of every column is in its place, and a load that fails
-/// changes nothing.
+/// More rows than are loaded in memory: all shards of all columns are complete, and a failed load changes nothing.
 #[test]
 fn many_rows_are_loaded_into_the_file_and_a_failed_reload_keeps_it() {
     let place = Place::new();

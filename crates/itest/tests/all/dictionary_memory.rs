@@ -1,7 +1,8 @@
-//! What reloads and scans of dictionaries take of memory, and what readers see meanwhile.
+//! The memory that reloads and scans of dictionaries take, and what readers see in the meantime.
 //!
-//! Of the process's own memory the peak counts, over what it had when nothing was loaded and what the version that answers
-//! holds: what the first load left behind counts too, so a second version would never hide in it.
+//! The tests measure the peak of the process's anonymous memory, above its value with nothing loaded and the size of
+//! the current version. Memory that the allocator retains from the first load counts too, so that a second version
+//! cannot hide in it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -10,14 +11,14 @@ use basalt_itest::server::Server;
 
 use crate::dictionary_reloads::{EXCEPTION, control, left_over, start};
 
-/// Memory of the process's own, as Linux counts it.
+/// The process's anonymous memory, as counted by Linux.
 fn own_bytes(server: &Server) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).expect("a process");
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("a line");
     line.split_whitespace().next().and_then(|number| number.parse::<u64>().ok()).expect("a number") << 10
 }
 
-/// Says so when it is gone.
+/// Sets the flag when it is dropped.
 struct UntilOver<'a>(&'a AtomicBool);
 
 impl Drop for UntilOver<'_> {
@@ -26,7 +27,7 @@ impl Drop for UntilOver<'_> {
     }
 }
 
-/// The most that the process had over `before` while `run` ran.
+/// The peak of memory above `before` while `run` runs.
 fn most_taken(server: &Server, before: u64, run: impl FnOnce()) -> u64 {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -45,13 +46,13 @@ fn most_taken(server: &Server, before: u64, run: impl FnOnce()) -> u64 {
     })
 }
 
-/// What the dictionary `d` has.
+/// The size of the dictionary `d`.
 fn version_bytes(server: &Server) -> u64 {
     let bytes = server.ask("SELECT bytes_allocated FROM system.dictionaries WHERE name = 'd'");
     bytes.trim().parse().expect("a number")
 }
 
-/// Less than a second version in memory would be, without its rows on their way.
+/// Checks that less memory was taken than for a second version in memory.
 #[track_caller]
 fn check_taken(taken: u64, most: u64, what: &str) {
     let (taken, most) = (taken >> 20, most >> 20);
@@ -72,7 +73,7 @@ fn a_plain_reload_takes_no_second_version() {
                  countIf(dictGet('d', 'value', cityHash64(number)) = number + 1) FROM numbers(10000)";
     assert_eq!(server.ask(check), "10000\t0\n");
     let bytes = version_bytes(&server);
-    // Far more than the rows and the shards on their way, whose bounds do not grow with it.
+    // Far larger than the buffers for rows and shards, whose limits are constant.
     assert!(bytes > 200 << 20, "{bytes}");
 
     control(&server, 9_900_000, "x", false);
@@ -85,11 +86,12 @@ fn a_plain_reload_takes_no_second_version() {
     server.kill();
 }
 
-/// Loads what is in files where it is large, deletions too.
+/// Large dictionaries are loaded through files, including deletions.
 #[test]
 fn arrays_and_deletions_are_reloaded_without_a_second_version() {
-    // How much of the version is allowed, in thirds. The first deals its rows twice and looks for the deleted ones among them;
-    // with what the allocator keeps of that, 0.9 to 1.4 of the version were seen. A second one would be as much more.
+    // How much of the version is allowed, in thirds. The first one partitions its rows twice and looks up deleted
+    // rows; with the memory that the allocator retains, 0.9 to 1.4 of the version were observed. A second version
+    // would add 1.
     let ways = [
         ("LAYOUT(FLAT(MAX_ARRAY_SIZE 100000000))", "tombstone_column = 'gone'", 5),
         ("LAYOUT(AUTO())", "persist = 1", 4),
@@ -99,7 +101,7 @@ fn arrays_and_deletions_are_reloaded_without_a_second_version() {
         let (data, server) = start();
         let idle = own_bytes(&server);
         control(&server, 6_000_000, "", false);
-        // A key of seven is deleted at the end.
+        // One key in seven is deleted at the end.
         let gone = if settings.contains("gone") { ", number >= r AS gone" } else { "" };
         let most = "(SELECT max(rows) FROM control)";
         let most = if gone.is_empty() { most.to_owned() } else { format!("{most} + intDiv({most}, 7)") };
@@ -113,7 +115,7 @@ fn arrays_and_deletions_are_reloaded_without_a_second_version() {
                      countIf(dictGet('d', 'a', number) = number + 1 AND dictGet('d', 'b', number) = number * 3) \
                      FROM numbers(70000)";
         let there = if gone.is_empty() { 70_000 } else { 60_000 };
-        // The default of a key that is not there is 0, and so is the first key.
+        // The default for missing keys is 0, which is also the first key.
         let first = there + usize::from(!gone.is_empty());
         assert_eq!(server.ask(check), format!("{there}\t{first}\t0\n"), "{layout} {settings}");
         let bytes = version_bytes(&server);
@@ -139,7 +141,7 @@ fn arrays_and_deletions_are_reloaded_without_a_second_version() {
 
 #[test]
 fn many_changes_are_joined_with_the_rest() {
-    // What is as new as the newest row is asked for again: here that is one row.
+    // Rows as new as the newest row are read again; here that is one row.
     let rows = "WITH (SELECT max(rows) FROM control) AS changed \
                 SELECT number AS id, concat(if(number < changed, ''new'', ''''), toString(number), repeat(''x'', 900)) AS name, \
                 toDateTime(if(number < changed, 2000, 1000 + (number = 0))) AS at FROM numbers(500000) WHERE {condition}";
@@ -159,12 +161,12 @@ fn many_changes_are_joined_with_the_rest() {
         let bytes = version_bytes(&server);
         let held = if settings.contains("persist") { 0 } else { bytes };
         let reload = || drop(server.ask("SYSTEM RELOAD DICTIONARY d"));
-        // The changes, as rows that are put in order and as a version, are half of it; the joined one would be all of it more.
+        // The changes, as sorted rows and as a version, take half of it; a merged copy would add all of it.
         let most = bytes * 5 / 4;
         check_taken(most_taken(&server, idle + held, reload), most, &format!("a join {settings}"));
         assert_eq!(server.ask(check), "370000\t130000\n", "{settings}");
         assert_eq!(server.ask(EXCEPTION), "\n");
-        // Of one piece again, without what the old values took.
+        // In one piece again, without the memory of the old values.
         let bytes = version_bytes(&server);
         assert!((450_000_000..500_000_000).contains(&bytes), "{settings}: {bytes}");
         assert_eq!(left_over(&data), Vec::<String>::new(), "{settings}");
@@ -172,26 +174,26 @@ fn many_changes_are_joined_with_the_rest() {
     }
 }
 
-/// Wide rows in a dictionary `d`.
+/// Wide rows of a dictionary `d`.
 struct WideRows {
-    /// How many there are, and how many of them are asked for.
+    /// The number of rows, and how many of them are looked up.
     rows: u64,
     asked: u64,
-    /// Key, range and attributes.
+    /// The key, the range and the attributes.
     columns: &'static str,
     layout: &'static str,
-    /// What the source selects, with a [`long`] text in it.
+    /// The SELECT of the source, with a [`long`] text.
     select: String,
-    /// What `d` has for a number: that text.
+    /// The expression for that text in `d`, by number.
     value: &'static str,
 }
 
-/// A text of the version, the number, and so many bytes more.
+/// A text with the version, the number, and this many more bytes.
 fn long(bytes: u64) -> String {
     format!("concat((SELECT max(version) FROM control), toString(number), repeat('x', {bytes}))")
 }
 
-/// Layouts and types that have ways of their own into a file.
+/// Layouts and types with different paths to a file.
 fn wide_rows() -> [WideRows; 5] {
     let corner =
         |x: u8, y: u8| format!("(toFloat64(number % 700 + {x}), toFloat64(intDiv(number, 700) + {y}))");
@@ -245,11 +247,11 @@ fn wide_rows() -> [WideRows; 5] {
     ]
 }
 
-/// Readers see the old version or the new one.
+/// Readers see either the old version or the new one.
 #[test]
 fn wide_rows_are_reloaded_without_a_second_version() {
     for way in wide_rows() {
-        // What the first load has in blocks is none of the reload's matter.
+        // The blocks of the first load do not belong to the reload.
         for settings in ["max_block_size = 8192", "max_block_size = 8192, persist = 1"] {
             way.check(settings);
         }
@@ -280,15 +282,15 @@ impl WideRows {
         assert!(bytes > 300 << 20, "{what}: {bytes}");
         let rows = rows - rows / 40;
         control(&server, rows, "new", false);
-        // A query holds the version that it began with, so readers make no sense beside a peak, except of files.
+        // A query holds the version it started with, so readers would distort the peak, except for files.
         let is_plain = !settings.contains("persist");
         let (held, reload): (u64, fn(&WideRows, &Server)) = match is_plain {
             true => (bytes, |_, server| drop(server.ask("SYSTEM RELOAD DICTIONARY d"))),
             false => (0, |way, server| way.reload_under_watch(server, ["", "new"])),
         };
         let taken = most_taken(&server, idle + held, || reload(self, &server));
-        // A third to a half of the version, and up to three quarters where the machine is busy. A second version in
-        // memory was seen to take 1.15 to 1.3 of it.
+        // A third to a half of the version, and up to three quarters on a busy machine. A second version in memory
+        // was observed to take 1.15 to 1.3 of it.
         check_taken(taken, bytes * 11 / 10, &what);
         assert_eq!(check("new"), format!("{asked}\t{rows}\t\n"), "{what}");
         if is_plain {
@@ -304,7 +306,8 @@ impl WideRows {
         format!("countIf(startsWith({}, concat('{version}', toString(number), 'x')))", self.value)
     }
 
-    /// Reloads `d` while a thousand keys are asked for, all of which have their value of the old or of the new version.
+    /// Reloads `d` while looking up a thousand keys; each lookup sees only values of the old or only of the new
+    /// version.
     fn reload_under_watch(&self, server: &Server, [old, new]: [&str; 2]) {
         let seen = format!("SELECT {}, {} FROM numbers(1000, 1000)", self.count(old), self.count(new));
         let is_over = AtomicBool::new(false);
@@ -332,7 +335,7 @@ fn a_scan_has_a_few_blocks_of_the_columns_that_it_wants() {
     );
     server.ask("CREATE TABLE t (value UInt32, name String, id UInt64) ENGINE = Dictionary('d')");
     for from in ["d", "dictionary('d')", "t"] {
-        // Of 200 MB of names.
+        // Over 200 MB of names.
         let ask = |what: &str, limit: u64, most: u64| {
             let settings = format!("SETTINGS max_memory_usage = {most}");
             server.ask(&format!("SELECT {what} FROM {from} LIMIT {limit} {settings}"))
@@ -342,11 +345,11 @@ fn a_scan_has_a_few_blocks_of_the_columns_that_it_wants() {
         assert_eq!(ask("countIf(length(name) >= 90)", 10, 100_000_000), "2000000\n");
         assert_eq!(ask("substring(name, 1, 2)", 1, 50_000_000), "xx\n");
     }
-    // Who wants one row does not read them all.
+    // A query for one row does not read all rows.
     let read = "SELECT max(read_rows) < 200000, count() FROM system.query_log \
                 WHERE type = 'QueryFinish' AND query LIKE '%substring(name%' AND query NOT LIKE '%query_log%'";
     assert_eq!(server.ask(read), "1\t3\n");
-    // What waits is the query's.
+    // Waiting rows are charged to the query.
     let refused = server.post("max_memory_usage=100000", b"SELECT countIf(length(name) >= 90) FROM d");
     assert!(refused.text().contains("MEMORY_LIMIT_EXCEEDED"), "{}", refused.text());
 }

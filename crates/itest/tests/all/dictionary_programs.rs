@@ -1,4 +1,5 @@
-//! Programs as sources of dictionaries that fail, hang or lie: nothing of them stays behind, and nobody has to wait.
+//! Programs as dictionary sources that fail, hang or send wrong data: they leave no processes and no query waits for
+//! them.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -9,7 +10,7 @@ use basalt_itest::server::Server;
 use crate::dictionary_bad_input::{SOON, check_refused, define};
 use crate::dictionary_sources::{ask, ask_error};
 
-/// Lines of /proc that name `what`: processes of this machine.
+/// The number of processes whose command line in /proc contains `what`.
 fn processes_of(what: &Path) -> usize {
     let processes = std::fs::read_dir("/proc").expect("Linux").filter_map(Result::ok);
     let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
@@ -17,7 +18,7 @@ fn processes_of(what: &Path) -> usize {
     lines.filter(|line| line.windows(name.len()).any(|part| part == name)).count()
 }
 
-/// A process that was killed takes a moment to go.
+/// A killed process takes a moment to disappear.
 #[track_caller]
 fn wait_until_gone(program: &Path) {
     let started = Instant::now();
@@ -34,7 +35,7 @@ fn programs_that_will_not_do_are_refused_and_leave_nothing_behind() {
     std::fs::create_dir(&scripts).expect("ours");
     let program = scripts.join("program");
     let write = |text: &str| {
-        // Beside it first: a file that runs cannot be written.
+        // Written next to the target first: a running file cannot be written.
         let fresh = scripts.join("fresh");
         std::fs::write(&fresh, format!("#!/bin/sh\n{text}\n")).expect("writable");
         std::fs::set_permissions(&fresh, std::fs::Permissions::from_mode(0o755)).expect("ours");
@@ -68,18 +69,18 @@ fn programs_that_will_not_do_are_refused_and_leave_nothing_behind() {
     }
     std::fs::remove_file(&program).expect("ours");
     check_refused(&server, "no program", "UNSUPPORTED_METHOD", "no program");
-    // What the shell started with the name of the folder in its words is gone too.
+    // Processes that the shell started with the directory in their arguments are gone, too.
     write(&format!("{rows}; ({sleep}) >/dev/null 2>&1 &"));
     ask(&server, "SYSTEM RELOAD DICTIONARY d");
     wait_until_gone(&program);
 }
 
-/// Posts `query` under an identifier, with more settings, and answers when it has ended.
+/// Posts `query` with an id and additional settings, and returns its answer.
 fn post_as(server: &Server, id: &str, settings: &str, query: &str) -> String {
     server.post(&format!("query_id={id}{settings}"), query.as_bytes()).text()
 }
 
-/// Waits until the query with this identifier runs.
+/// Waits until the query with this id runs.
 #[track_caller]
 fn wait_until_running(server: &Server, id: &str) {
     let started = Instant::now();
@@ -97,7 +98,7 @@ fn a_query_does_not_wait_for_a_load_beyond_its_end() {
     std::fs::create_dir(&scripts).expect("ours");
     let (program, loads, gate) =
         (scripts.join("program"), data.path().join("loads"), data.path().join("gate"));
-    // Notes each load, and answers when there is a gate.
+    // Records each load, and answers when the gate exists.
     let script = format!(
         "#!/bin/sh\necho load >> '{}'\nwhile [ ! -e '{}' ]; do sleep 0.05; done\nprintf '1\\tone\\n'\n",
         loads.display(),
@@ -116,7 +117,7 @@ fn a_query_does_not_wait_for_a_load_beyond_its_end() {
     let load_count = || std::fs::read_to_string(&loads).unwrap_or_default().lines().count();
     let status = "SELECT status FROM system.dictionaries WHERE name = 'd'";
     std::thread::scope(|scope| {
-        // The query that begins the load, and those that come to it.
+        // The query that starts the load, and queries that join it.
         for (id, query) in [("first", get), ("second", get), ("table", "SELECT * FROM d")] {
             let started = Instant::now();
             let answer = post_as(server, id, "&max_execution_time=1", query);
@@ -133,13 +134,13 @@ fn a_query_does_not_wait_for_a_load_beyond_its_end() {
         }
         let unload = post_as(server, "unload", "&max_execution_time=1", "SYSTEM UNLOAD DICTIONARY d");
         assert!(unload.contains("TIMEOUT_EXCEEDED"), "{unload}");
-        // One and the same load answers who waits long enough.
+        // The same load answers a query that waits long enough.
         let waiting = scope.spawn(|| post_as(server, "patient", "", get));
         wait_until_running(server, "patient");
         std::fs::write(&gate, "").expect("writable");
         assert_eq!(waiting.join().expect("no panic"), "one\n");
         assert_eq!(load_count(), 1);
-        // A reload that nobody waits for goes on too, and the version of before answers.
+        // A reload without a waiting query continues, and the previous version answers.
         std::fs::remove_file(&gate).expect("ours");
         let reload = post_as(server, "reload", "&max_execution_time=1", "SYSTEM RELOAD DICTIONARY d");
         assert!(reload.contains("TIMEOUT_EXCEEDED"), "{reload}");
@@ -176,37 +177,37 @@ fn programs_of_a_pool_that_fail_are_replaced() {
         );
     };
     let get = "SELECT dictGet('p', 'name', 7::UInt64)";
-    // One that answers once and ends.
+    // A program that answers once and ends.
     define("read k; printf '%s\\ta%s\\n' $k $k", "POOL_SIZE 1");
     for _ in 0..3 {
         assert_eq!(ask(&server, get), "a7\n");
         std::thread::sleep(Duration::from_millis(50));
     }
-    // One that says more than it was asked, at once and afterwards.
+    // A program that sends more than requested, at once and afterwards.
     define("while read k; do printf '%s\\ta\\n%s\\tb\\n' $k $k; done", "POOL_SIZE 1");
     assert!(ask_error(&server, get).contains("more rows"));
     define("while read k; do printf '%s\\ta%s\\n' $k $k; sleep 0.1; printf 'x\\n'; done", "POOL_SIZE 1");
     assert_eq!(ask(&server, get), "a7\n");
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(ask(&server, get), "a7\n");
-    // One that hangs leaves its place to the next.
+    // A program that hangs is replaced.
     define("read k; sleep 1000", "POOL_SIZE 1");
     for _ in 0..2 {
         assert!(ask_error(&server, get).contains("TIMEOUT_EXCEEDED"));
     }
-    // The deadline is that of each question.
+    // Each request has its own deadline.
     define("while read k; do printf '%s\\ta%s\\n' $k $k; done", "POOL_SIZE 1");
     for _ in 0..2 {
         assert_eq!(ask(&server, get), "a7\n");
     }
-    // A pool that is gone takes its programs along, also those that do not end by themselves.
+    // Dropping a pool ends its programs, including those that ignore signals.
     define("trap '' TERM HUP; while :; do read k && printf '%s\\ta%s\\n' $k $k; done", "POOL_SIZE 1");
     assert_eq!(ask(&server, get), "a7\n");
     ask(&server, "DROP DICTIONARY p");
     wait_until_gone(&scripts.join("program"));
 }
 
-/// Defines `d` over `source` in a server that may run commands in a shell.
+/// Defines `d` over `source` on a server that may run shell commands.
 #[track_caller]
 fn define_command(server: &Server, source: &str, layout: &str) {
     ask(
@@ -229,13 +230,13 @@ fn commands_run_in_a_shell_where_that_is_allowed() {
     drop(server);
     let server = Server::start_with(&basalt, &["--allow-shell-commands"]);
     assert_eq!(ask(&server, "SELECT dictGet('d', 'name', number) FROM numbers(2)"), "-\none\n");
-    // The second load is told since when; the first is not.
+    // The second load passes the time of the first; the first passes none.
     let update = r"EXECUTABLE(COMMAND 'say() { printf ''1\t%s\n'' $1; }; say' FORMAT 'TSV' UPDATE_FIELD 'since' UPDATE_LAG 5)";
     define_command(&server, update, "HASHED()) LIFETIME(0");
     assert_eq!(ask(&server, "SELECT dictGet('d', 'name', 1::UInt64)"), "\n");
     ask(&server, "SYSTEM RELOAD DICTIONARY d");
     assert_eq!(ask(&server, "SELECT dictGet('d', 'name', 1::UInt64)"), "since\n");
-    // Keys come behind their count; the answer has none.
+    // Keys are preceded by their count; the answer has none.
     let keys = r#"while read k; do printf ''%s\t%s of %s\n'' $k $k $n; done"#;
     for source in ["EXECUTABLE", "EXECUTABLE_POOL"] {
         let command = match source {
@@ -269,7 +270,7 @@ fn what_programs_say_on_their_standard_error_is_logged_or_refused() {
         let source = format!("EXECUTABLE(COMMAND '{say}' FORMAT 'TSV' {reaction})");
         define_command(&server, &source, "HASHED()) LIFETIME(0");
         assert_eq!(ask(&server, "SELECT dictGet('d', 'name', 1::UInt64)"), "one\n");
-        // The log is written before the load is over, and read by a thread of the test.
+        // The log is written before the load has ended, and read by a thread of the test.
         std::thread::sleep(Duration::from_millis(200));
         let log = server.log()[before..].to_owned();
         (log.contains("standard error: first word"), log.contains("standard error: last word"))

@@ -1,4 +1,4 @@
-//! Reloads of dictionaries: what is seen meanwhile, and what a reload that fails leaves.
+//! Reloads of dictionaries: what queries see in the meantime, and the state after a failed reload.
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -13,7 +13,7 @@ use crate::dictionary_sources::read_request;
 pub(crate) const EXCEPTION: &str = "SELECT last_exception FROM system.dictionaries WHERE name = 'd'";
 const RELOAD: &[u8] = b"SYSTEM RELOAD DICTIONARY d";
 
-/// A server with a table that says what the source of the dictionary `d` gives.
+/// A server with a table that controls the source of the dictionary `d`.
 pub(crate) fn start() -> (TempDir, Server) {
     let data = tempdir().expect("a directory");
     let server = Server::start(data.path());
@@ -21,7 +21,7 @@ pub(crate) fn start() -> (TempDir, Server) {
     (data, server)
 }
 
-/// What the source gives from now on.
+/// Sets the rows that the source returns.
 pub(crate) fn control(server: &Server, rows: u64, version: &str, fails: bool) {
     server.ask("TRUNCATE TABLE control");
     server.ask(&format!("INSERT INTO control VALUES (1, {rows}, '{version}', {})", u8::from(fails)));
@@ -38,7 +38,7 @@ fn create_large(server: &Server, layout: &str, settings: &str) {
     ));
 }
 
-/// How many keys have the value of `version`, and how many there are.
+/// The number of keys with the value of `version`, and the number of keys.
 fn counts(server: &Server, version: &str) -> String {
     server.ask(&format!(
         "SELECT countIf(startsWith(dictGet('d', 'name', number), concat('{version}', toString(number), 'x'))), \
@@ -46,7 +46,7 @@ fn counts(server: &Server, version: &str) -> String {
     ))
 }
 
-/// Files that a load left behind.
+/// Files left by a load.
 pub(crate) fn left_over(data: &TempDir) -> Vec<String> {
     let left = std::fs::read_dir(data.path().join("tmp")).expect("a directory");
     let names = left.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
@@ -96,7 +96,7 @@ fn a_large_reload_without_a_place_for_files_is_made_in_memory() {
     server.kill();
 }
 
-/// An HTTP server of 1,000,000 rows, which keeps the last one back until it is told to go on.
+/// An HTTP server with 1,000,000 rows that holds back the last one until it is told to continue.
 fn slow_source() -> (u16, Sender<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = listener.local_addr().expect("bound").port();
@@ -106,7 +106,7 @@ fn slow_source() -> (u16, Sender<()>) {
             let Some(_) = read_request(&stream) else { continue };
             let rows: String = (1..1_000_000).map(|id| format!("{id}\tthe name of {id}\n")).collect();
             let head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
-            // A client that is gone wants no answer.
+            // The client may have disconnected.
             let _ = stream.write_all(format!("{head}{rows}").as_bytes());
             let Ok(()) = wait.recv() else { return };
             let _ = stream.write_all(b"1000000\tlast\n");
@@ -145,7 +145,7 @@ fn a_load_that_runs_tells_how_far_it_is() {
     server.kill();
 }
 
-/// Whatever leads back to it, and whoever loads it.
+/// Through any cycle, and whoever loads it.
 #[test]
 fn a_dictionary_that_comes_to_read_itself_keeps_what_it_has() {
     let ways = [
@@ -191,7 +191,7 @@ fn a_dictionary_that_comes_to_read_itself_keeps_what_it_has() {
     }
 }
 
-/// In every way of a reload, with every way in which a source fails.
+/// With every kind of reload, and every kind of failing source.
 #[test]
 fn a_source_that_fails_leaves_the_old_version_in_every_way() {
     let (data, server) = start();
@@ -264,7 +264,7 @@ fn changes_count_for_the_memory_of_the_server() {
     let server = Server::start_with(data.path(), &["--max-server-memory-usage", "210000000"]);
     server.ask("CREATE TABLE control (rows UInt64) ENGINE = Memory");
     server.ask("INSERT INTO control VALUES (0)");
-    // 100 MB; what is as new as the newest row is asked for again.
+    // 100 MB; rows as new as the newest row are read again.
     server.ask(
         "CREATE DICTIONARY d (id UInt64, name String) PRIMARY KEY id SOURCE(CLICKHOUSE(QUERY \
          'WITH (SELECT max(rows) FROM control) AS changed \
@@ -284,14 +284,14 @@ fn changes_count_for_the_memory_of_the_server() {
         server.post("", RELOAD).text()
     };
     assert_eq!(counts(), "110000\t0\n");
-    // There is no room for so many beside the old version, and so much of all on its way into one piece.
+    // There is no room for that many rows next to the old version, and for merging them.
     for _ in 0..2 {
         let failed = change(70_000);
         assert!(failed.contains("MEMORY_LIMIT_EXCEEDED"), "{failed}");
         assert_eq!(counts(), "110000\t0\n");
         assert_eq!(left_over(&data), Vec::<String>::new());
     }
-    // Few changes stay beside the rest, which counts once.
+    // A few changes stay in an overlay; the base counts once.
     assert_eq!(change(20_000), "");
     assert_eq!(counts(), "90000\t20000\n");
     server.kill();
@@ -319,7 +319,7 @@ fn dictionaries_count_for_the_memory_of_the_server() {
     create("first");
     create("second");
     assert_eq!(server.ask(ask), "1000000\n");
-    // The load that would be too large leaves the old version, and says what to do.
+    // A load that would be too large keeps the old version, and the error says what to do.
     rows(40_000_000);
     for _ in 0..2 {
         let failed = reload("first");
@@ -330,7 +330,7 @@ fn dictionaries_count_for_the_memory_of_the_server() {
         let told = "SELECT last_exception LIKE '%max_server_memory_usage%' FROM system.dictionaries WHERE name = 'first'";
         assert_eq!(server.ask(told), "1\n");
     }
-    // What is loaded leaves less to others, until it goes.
+    // A loaded dictionary leaves less memory to others, until it is dropped.
     rows(5_000_000);
     assert_eq!(reload("first"), "");
     assert!(reload("second").contains("MEMORY_LIMIT_EXCEEDED"));

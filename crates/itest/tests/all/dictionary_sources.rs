@@ -1,4 +1,4 @@
-//! Sources of dictionaries, each against the real thing.
+//! Sources of dictionaries, each tested with the real server.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use basalt_itest::foreign::{Foreign, NO_MARIADB, NO_POSTGRESQL, NO_REDIS, NO_SQL
 use basalt_itest::server::Server;
 use basalt_itest::{http, program, skipped};
 
-/// What `query` answers.
+/// The answer to `query`.
 #[track_caller]
 pub(crate) fn ask(server: &Server, query: &str) -> String {
     let answer = http::request(server.address(), "POST", "/", &[], query.as_bytes());
@@ -20,7 +20,7 @@ pub(crate) fn ask(server: &Server, query: &str) -> String {
     answer.text()
 }
 
-/// The error that `query` ends with.
+/// The error of `query`.
 #[track_caller]
 pub(crate) fn ask_error(server: &Server, query: &str) -> String {
     let answer = http::request(server.address(), "POST", "/", &[], query.as_bytes());
@@ -28,7 +28,7 @@ pub(crate) fn ask_error(server: &Server, query: &str) -> String {
     answer.text()
 }
 
-/// Asks until the answer is `wanted`; what is waited for happens in the background.
+/// Repeats a query until its answer is `wanted`, for changes in the background.
 #[track_caller]
 fn wait_for(server: &Server, query: &str, wanted: &str) {
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -42,8 +42,8 @@ fn wait_for(server: &Server, query: &str, wanted: &str) {
     }
 }
 
-/// A table `people` (id, name, score, changed, gone) of another database holds: 1 'one' 1.5, 2 NULL -2,
-/// 3 'it''s \ "3"' 3, and 4 that is gone. `source` is its SOURCE clause without the parentheses' end.
+/// Tests a source over a table `people` (id, name, score, changed, gone) in another database with the rows 1 'one'
+/// 1.5, 2 NULL -2, 3 'it''s \ "3"' 3, and a deleted 4. `source` is the SOURCE clause without its closing parentheses.
 fn check_database(server: &Server, source: &str, mut change: impl FnMut(&str)) {
     let define = |name: &str, source: &str, rest: &str| {
         ask(
@@ -76,13 +76,13 @@ fn check_database(server: &Server, source: &str, mut change: impl FnMut(&str)) {
     let updated = format!("{source} TABLE 'people' UPDATE_FIELD 'changed' UPDATE_LAG 5)");
     define("updated", &updated, "LAYOUT(HASHED()) LIFETIME(0) SETTINGS(tombstone_column = 'gone')");
     assert_eq!(ask(server, "SELECT arraySort(groupArray(id)) FROM updated"), "[1,2,3]\n");
-    // The newest change was at 00:00:10; 6 is older than the lag reaches.
+    // The newest change was at 00:00:10; 6 is beyond the lag.
     change("INSERT INTO people VALUES (5, 'five', 5, '2026-01-01 00:00:06', 0)");
     change("INSERT INTO people VALUES (6, 'six', 6, '2026-01-01 00:00:01', 0)");
     change("UPDATE people SET gone = 1, changed = '2026-01-01 00:00:20' WHERE id = 1");
     ask(server, "SYSTEM RELOAD DICTIONARY updated");
     assert_eq!(ask(server, "SELECT arraySort(groupArray(id)) FROM updated"), "[2,3,5]\n");
-    // What is not there is an error that names it, and the old rows stay.
+    // A missing name is an error that contains it, and the old rows stay.
     define("missing", &format!("{source} TABLE 'nowhere')"), "LAYOUT(HASHED()) LIFETIME(0)");
     assert!(ask_error(server, "SELECT dictHas('missing', 1::UInt64)").contains("nowhere"));
     change("ALTER TABLE people RENAME COLUMN score TO points");
@@ -98,8 +98,8 @@ fn check_database(server: &Server, source: &str, mut change: impl FnMut(&str)) {
     check_revision(server, source, change);
 }
 
-/// LIFETIME asks the INVALIDATE_QUERY, and loads again only where its answer has changed. The table is that of
-/// [`check_database`], whatever its rows are.
+/// At the end of LIFETIME the INVALIDATE_QUERY runs, and the dictionary is loaded again only if its answer has
+/// changed. Uses the table of [`check_database`], whatever its rows.
 fn check_revision(server: &Server, source: &str, mut change: impl FnMut(&str)) {
     let define = |name: &str, more: &str| {
         ask(
@@ -121,7 +121,7 @@ fn check_revision(server: &Server, source: &str, mut change: impl FnMut(&str)) {
     let first_load = loaded("revised");
     change("INSERT INTO people VALUES (0, 'early', 0, '2026-01-01 00:00:00', 0)");
     wait_for(server, "SELECT dictHas('always', 0::UInt64)", "1");
-    // A few lifetimes more.
+    // After a few more lifetimes.
     let seconds = format!("toUnixTimestamp(last_successful_update_time) >= {} + 3", loaded("always").trim());
     wait_for(server, &format!("SELECT {seconds} FROM system.dictionaries WHERE name = 'always'"), "1");
     assert_eq!((has("revised", 0).as_str(), loaded("revised")), ("0\n", first_load));
@@ -129,7 +129,7 @@ fn check_revision(server: &Server, source: &str, mut change: impl FnMut(&str)) {
     wait_for(server, "SELECT dictHas('revised', 0::UInt64), dictHas('revised', 70::UInt64)", "1\t1");
 }
 
-/// The table of [`check_database`] by way of a named collection of these entries, in a source of this `kind`.
+/// Reads the table of [`check_database`] through a named collection of these entries, with a source of this `kind`.
 fn check_collection(server: &Server, kind: &str, entries: &str) {
     ask(server, &format!("CREATE NAMED COLLECTION place AS {entries}"));
     let define = |name: &str, parameters: &str, layout: &str| {
@@ -154,14 +154,14 @@ fn check_collection(server: &Server, kind: &str, entries: &str) {
     assert_eq!(scores("named"), "[1.5,-2,3,4]\n");
     assert_eq!(scores("named_direct"), "[1.5,-2,3,0]\n");
     assert_eq!(scores("named_query"), "[7,7,7,7]\n");
-    // What the source says itself counts more, unless the collection forbids it.
+    // Parameters of the source override the collection, unless it forbids that.
     define("own", "PASSWORD 'wrong' TABLE 'people'", "HASHED()) LIFETIME(0");
     let refused = ask_error(server, "SELECT dictHas('own', 1::UInt64)");
     assert!(refused.contains("AUTHENTICATION_FAILED") && !refused.contains("secret"), "{refused}");
     define("fixed", "PORT 1 TABLE 'people'", "HASHED()) LIFETIME(0");
     let refused = ask_error(server, "SELECT dictHas('fixed', 1::UInt64)");
     assert!(refused.contains("does not allow another value of `PORT`"), "{refused}");
-    // A collection that has changed counts from the next load on; the rows of before stay if it fails.
+    // A changed collection applies from the next load on; the previous rows stay if it fails.
     ask(server, "ALTER NAMED COLLECTION place SET password = 'wrong'");
     assert_eq!(scores("named"), "[1.5,-2,3,4]\n");
     assert!(ask_error(server, "SYSTEM RELOAD DICTIONARY named").contains("AUTHENTICATION_FAILED"));
@@ -175,7 +175,7 @@ fn check_collection(server: &Server, kind: &str, entries: &str) {
     ask(server, "DROP NAMED COLLECTION place");
 }
 
-/// Statements that make the table of [`check_database`].
+/// Statements that create the table of [`check_database`].
 fn people(time_type: &str) -> [String; 2] {
     [
         format!("CREATE TABLE people (id BIGINT, name TEXT, score DOUBLE PRECISION, changed {time_type}, gone INTEGER)"),
@@ -262,7 +262,7 @@ fn mariadb_is_a_source() {
     assert!(ask_error(&server, "SELECT dictHas('refused', 1::UInt64)").contains("Access denied"));
 }
 
-/// Rows of a few bytes and of a megabyte from MariaDB, loaded and looked up, over connections that are compressed.
+/// Rows of a few bytes and of a megabyte from MariaDB, loaded and looked up over compressed connections.
 pub(crate) fn check_compression(server: &Server, source: &str) {
     let query = "SELECT seq AS id, REPEAT(seq, IF(seq % 1000 = 0, 200000, 1)) AS name, \
                  (SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS WHERE VARIABLE_NAME = ''COMPRESSION'') \
@@ -385,7 +385,7 @@ fn another_basalt_is_a_source() {
         let query = format!("SELECT dictGet('{name}', ('name', 'tags'), number) FROM numbers(4)");
         assert_eq!(ask(&near, &query), "(NULL,[])\n('a\\tb',['x','y'])\n(NULL,[])\n(NULL,[])\n");
     }
-    // It comes by itself: LIFETIME, INVALIDATE_QUERY and UPDATE_FIELD together.
+    // Reloads automatically: LIFETIME, INVALIDATE_QUERY and UPDATE_FIELD together.
     ask(
         &far,
         "INSERT INTO t VALUES (3, 'three', [], '2026-01-01 00:00:20', 0), (1, NULL, [], '2026-01-01 00:00:21', 1)",
@@ -441,7 +441,7 @@ fn files_are_sources() {
         );
         assert_eq!(ask(&server, "SELECT dictGet('d', 'name', number) FROM numbers(4)"), "-\none\ntwo\n-\n");
     }
-    // The file changes, then breaks: the rows of before stay.
+    // The file changes, then breaks: the previous rows stay.
     let path = data.path().join("a.json");
     std::fs::write(&path, "{\"id\": 3, \"name\": \"three\"}\n{\"id\": 4}\n").expect("writable");
     wait_for(&server, "SELECT dictGet('d', 'name', 3::UInt64), dictGet('d', 'name', 4::UInt64)", "three\t-");
@@ -502,7 +502,7 @@ fn a_yaml_file_is_a_source_of_regular_expressions() {
     assert!(refused.contains("REGEXP_TREE"), "{refused}");
 }
 
-/// An HTTP server that answers every request with what `answer` says, and keeps the requests.
+/// An HTTP server that answers every request with the result of `answer`, and records the requests.
 pub(crate) fn serve(
     answer: impl Fn(&str) -> (&'static str, String) + Send + 'static,
 ) -> (u16, Arc<Mutex<Vec<String>>>) {
@@ -517,14 +517,14 @@ pub(crate) fn serve(
             kept.lock().expect("no panics").push(request);
             let head =
                 format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
-            // A client that is gone wants no answer.
+            // The client may have disconnected.
             let _ = (&stream).write_all(format!("{head}{body}").as_bytes());
         }
     });
     (port, requests)
 }
 
-/// Head and body of a request.
+/// The head and body of a request.
 pub(crate) fn read_request(mut stream: &TcpStream) -> Option<String> {
     let mut bytes = Vec::new();
     loop {
@@ -675,7 +675,7 @@ fn programs_are_sources_where_they_are_allowed() {
     for _ in 0..3 {
         assert_eq!(get("pool"), "name of 5\nname of 6\n");
     }
-    // One program answers again and again: the number of its process is the same.
+    // One program answers repeatedly: its process id does not change.
     assert_eq!(get("counted"), get("counted"));
     let has = |name: &str| ask_error(&server, &format!("SELECT dictHas('{name}', 1::UInt64)"));
     assert!(has("fails").contains("broken"));

@@ -1,4 +1,4 @@
-//! SSD_CACHE: rows that are in files answer without the source, and a directory is of one dictionary.
+//! SSD_CACHE: cached rows in files answer without the source, and each directory belongs to one dictionary.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 use basalt_itest::server::Server;
 use tempfile::{TempDir, tempdir};
 
-/// Far more than a dropped dictionary takes to go.
+/// Far longer than removing a dropped dictionary takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 const ROWS: u64 = 2000;
-/// A row takes about 110 bytes: these sizes have room for all of them, of which few wait in memory.
+/// A row takes about 110 bytes: these sizes hold all rows, few of them in memory.
 const ROOMY: &str =
     "BLOCK_SIZE 512 WRITE_BUFFER_SIZE 4096 READ_BUFFER_SIZE 4096 FILE_SIZE 262144 MAX_PARTITIONS_COUNT 4";
-/// And these for about a third of them.
+/// These sizes hold about a third of the rows.
 const NARROW: &str =
     "BLOCK_SIZE 512 WRITE_BUFFER_SIZE 4096 READ_BUFFER_SIZE 4096 FILE_SIZE 32768 MAX_PARTITIONS_COUNT 2";
 
-/// A data directory, and one of user files beside it.
+/// A data directory, and a directory of user files next to it.
 struct Place {
     data: TempDir,
     files: TempDir,
@@ -32,7 +32,7 @@ impl Place {
         Server::start_with(self.data.path(), &["--user-files-path", &files])
     }
 
-    /// What is in the directory `name` of the user files.
+    /// The files in the directory `name` of the user files.
     fn cache_files(&self, name: &str) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(self.files.path().join(name)).expect("the cache's directory");
         let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
@@ -56,7 +56,7 @@ fn fill_source(server: &Server) {
     ));
 }
 
-/// `layout` has the parameters but PATH.
+/// `layout` has the parameters except PATH.
 fn create(server: &Server, name: &str, path: &str, key: &str, layout: &str) {
     let layout = layout.replacen('(', &format!("(PATH '{path}' "), 1);
     server.ask(&format!(
@@ -65,7 +65,7 @@ fn create(server: &Server, name: &str, path: &str, key: &str, layout: &str) {
     ));
 }
 
-/// How many of the rows the dictionary has as the source has them.
+/// The number of rows that equal those of the source.
 fn right_rows(server: &Server, name: &str) -> String {
     server.ask(&format!(
         "SELECT countIf(dictGet('{name}', 'name', number) = concat('name-', toString(number)) \
@@ -110,7 +110,7 @@ fn rows_in_files_answer_without_the_source() {
             place.cache_files(name).iter().map(|path| path.metadata().expect("it is there").len()).sum();
         assert!(bytes > 150_000, "{name} has {bytes} bytes");
     }
-    // What it did not ask for, the source no longer has.
+    // The source no longer has the rows that were not cached.
     assert_eq!(server.ask(&format!("SELECT dictGet('d', 'name', {ROWS}::UInt64)")), "nobody\n");
     server.ask("SYSTEM RELOAD DICTIONARY d");
     assert_eq!(right_rows(&server, "d"), "0\n");
@@ -167,13 +167,13 @@ fn a_directory_is_of_one_dictionary() {
     assert_eq!(right_rows(&server, "first"), format!("{ROWS}\n"));
     let refused = error_of(&server, "SELECT dictGet('second', 'name', 1::UInt64)");
     assert!(refused.contains("is in use by the dictionary default.first"), "{refused}");
-    // Its next version may have it.
+    // The next version of the same dictionary may use it.
     server.ask("SYSTEM RELOAD DICTIONARY first");
     server.ask("TRUNCATE TABLE rows");
     fill_source(&server);
     assert_eq!(right_rows(&server, "first"), format!("{ROWS}\n"));
 
-    // So it is for another process, until that one is gone.
+    // Another process may not use it while this one runs.
     let other = Place { data: tempdir().expect("a directory"), ..place };
     let neighbour = other.start();
     create_source(&neighbour);

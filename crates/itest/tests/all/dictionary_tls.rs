@@ -1,4 +1,4 @@
-//! Sources of dictionaries over TLS: servers that can be trusted, and those that cannot.
+//! Dictionary sources over TLS: trusted and untrusted servers.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::dictionary_sources::{ask, ask_error, check_compression, serve};
 
-/// Makes the dictionary `d` over `source`.
+/// Creates the dictionary `d` over `source`.
 #[track_caller]
 fn define(server: &Server, columns: &str, source: &str, layout: &str) {
     ask(
@@ -24,7 +24,7 @@ fn define(server: &Server, columns: &str, source: &str, layout: &str) {
     );
 }
 
-/// The only value of `d` over `source`, at key 1; or the error, which takes no time to come.
+/// Checks the only value of `d` over `source`, at key 1, or the error, which must come quickly.
 #[track_caller]
 fn check(server: &Server, source: &str, expected: Result<&str, &str>) {
     define(server, "id UInt64, name String", source, "COMPLEX_KEY_HASHED()");
@@ -43,7 +43,7 @@ fn check(server: &Server, source: &str, expected: Result<&str, &str>) {
     assert!(started.elapsed() < Duration::from_secs(30), "{source}");
 }
 
-/// A server whose configuration trusts no more than the machine does, and one that trusts `ca`.
+/// A server that trusts only the machine's authorities, and one that also trusts `ca`.
 fn servers(certificates: &Certificates) -> [(TempDir, Server); 2] {
     let ca = certificates.text("ca.pem");
     [&[][..], &["--tls-ca-file", &ca]].map(|arguments| {
@@ -83,7 +83,7 @@ fn https_servers_are_sources() {
     define(&server, "id UInt64, name String DEFAULT '-'", &here(""), "DIRECT()");
     let direct = "SELECT dictGet('d', 'name', arrayJoin([7, 8])::UInt64)";
     assert_eq!(ask(&server, direct), "seven\n-\n");
-    // Nothing that speaks no TLS, and nothing that says nothing, is waited for.
+    // Peers without TLS, and silent peers, are not waited for.
     check(&server, &source("127.0.0.1", server.address().port(), ""), Err("speak"));
     let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = silent.local_addr().expect("bound").port();
@@ -118,13 +118,13 @@ fn certificates_that_will_not_do_are_refused_and_the_rows_of_before_stay() {
         assert!(error.contains("127.0.0.1"), "{name}: {error}");
         assert_eq!(ask(&server, "SELECT dictGet('d', 'name', tuple(1::UInt64))"), "one\n");
     }
-    // Which of them the other modes take.
+    // Which of them the other modes accept.
     present(&certificates, "elsewhere");
     check(&server, &source("SSL_MODE 'VERIFY_CA'"), Ok("one"));
     present(&certificates, "expired");
     check(&server, &source("SSL_MODE 'verify-ca'"), Err("certificate has expired"));
     check(&server, &source("SSL_MODE 'require'"), Ok("one"));
-    // A server that signs for itself is known by its certificate.
+    // A self-signed server is identified by its certificate.
     present(&certificates, "own");
     check(&server, &source(&format!("SSL_CA '{}'", certificates.text("own.pem"))), Ok("one"));
 }
@@ -179,7 +179,7 @@ fn postgresql_over_tls_is_a_source() {
     };
     psql("CREATE DATABASE private");
     let [(_dir, strict), (_data, server)] = servers(&certificates);
-    // Whether the connection has TLS.
+    // Whether the connection uses TLS.
     let of = |database: &str, more: &str| {
         format!(
             "POSTGRESQL(HOST '127.0.0.1' PORT {} USER 'postgres' PASSWORD 'secret' DB '{database}' QUERY \
@@ -198,7 +198,7 @@ fn postgresql_over_tls_is_a_source() {
     let required = format!("SSLMODE 'require' SSLROOTCERT '{stranger}'");
     check(&strict, &source(&required), Err("no authority that is trusted here"));
     check(&server, &source("SSLMODE 'verify-full'"), Ok("true"));
-    // A certificate of ours.
+    // A client certificate.
     let files = |name: &str| {
         format!(
             "SSL_CERT '{}' SSL_KEY '{}'",
@@ -226,7 +226,7 @@ fn a_postgresql_without_tls_is_told_so() {
     };
     check(&server, &source(""), Ok("false"));
     check(&server, &source("SSLMODE 'prefer'"), Ok("false"));
-    // The first replica that can be reached answers; what they do not say is said for all.
+    // The first reachable replica answers; parameters outside of the replicas apply to all.
     let away = TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("bound").port();
     let replica =
         |port: u16, priority: u8| format!("REPLICA(HOST '127.0.0.1' PORT {port} PRIORITY {priority})");
@@ -318,7 +318,7 @@ fn parameters_of_tls_that_contradict_each_other_are_refused() {
     }
     let error = ask_error(&server, &create("MYSQL(HOST 'a' TABLE 't' SSL_MODE 'maybe')"));
     assert!(error.contains("verify-full"), "{error}");
-    // Files are read under the rules of all files, and have to hold what they should.
+    // The usual rules for files apply, and the contents must be valid.
     let load = |path: &Path| {
         ask(
             &server,

@@ -1,4 +1,4 @@
-//! Values at the extremes of their types, from real databases into dictionaries.
+//! Extreme values of all types, from real databases into dictionaries.
 
 use std::process::Command;
 
@@ -15,14 +15,14 @@ fn psql(postgresql: &Foreign, statement: &str) {
     run(&mut command).unwrap_or_else(|| panic!("{statement}"));
 }
 
-/// A column of another database and its value, and the type of an attribute and its text.
+/// A type and a value in the other database, and the type and text of the attribute.
 type Case = (&'static str, String, &'static str, String);
 
 fn case(foreign: &'static str, value: &str, ty: &'static str, text: &str) -> Case {
     (foreign, value.to_owned(), ty, text.to_owned())
 }
 
-/// What is wrong with the attribute `v` of the key 7, loaded, and looked up in the source itself.
+/// The differences of the attribute `v` of key 7, loaded, and looked up directly in the source.
 fn failures(server: &Server, source: &str, (foreign, value, ty, expected): &Case) -> Vec<String> {
     let layouts = ["COMPLEX_KEY_HASHED()) LIFETIME(0", "COMPLEX_KEY_DIRECT()"];
     let got = layouts.map(|layout| {
@@ -51,7 +51,7 @@ fn check(server: &Server, source: &str, cases: &[Case], put: impl Fn(&Case)) {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// A statement that makes the table `t` with the row 7 of a column of `ty`.
+/// Statements that create the table `t` with the row 7 and a column of type `ty`.
 fn table(ty: &str, value: &str) -> [String; 3] {
     [
         "DROP TABLE IF EXISTS t".to_owned(),
@@ -164,7 +164,7 @@ fn values_of_mariadb_arrive_as_they_are() {
         run(command.args(["-P", &mariadb.port.to_string(), "-e", statement]))
             .unwrap_or_else(|| panic!("{statement}"));
     };
-    // For the text that is longer than one packet.
+    // For text that is longer than a packet.
     mysql("SET GLOBAL max_allowed_packet = 67108864");
     let data = tempfile::tempdir().expect("a directory");
     let server = Server::start(data.path());
@@ -279,7 +279,7 @@ fn names_of_any_letters_are_quoted() {
                      '9223372036854775807']))))";
         assert_eq!(ask(&server, query), "('one',1)\n('two',2)\n");
     }
-    // A million rows, and none.
+    // A million rows, and no rows.
     for (condition, rows) in [("", "1000000"), ("WHERE 'id < 0'", "0")] {
         ask(
             &server,
@@ -316,7 +316,7 @@ fn lookups_keep_their_connection_until_it_is_lost() {
     psql(&postgresql, &format!("SELECT pg_terminate_backend({first})"));
     let second = pid();
     assert_ne!(second, first);
-    // A question that fails costs its connection, not the next question.
+    // A failed query breaks its connection, not the next query.
     psql(&postgresql, "CREATE TABLE t (id bigint, n text); INSERT INTO t VALUES (1, 'x'), (2, '2')");
     ask(
         &server,

@@ -1,4 +1,4 @@
-//! A table goes away under the statements that still use it, and its space is given back.
+//! A table is dropped under running statements, and its space is freed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use basalt_engine::{Engine, EngineOptions, Outcome, Request, Rows, Session};
 use tempfile::tempdir;
 use tokio::runtime::Runtime;
 
-/// Far more than a sweep of dropped tables takes.
+/// Far longer than a sweep of dropped tables takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn run(session: &mut Session, sql: &str) {

@@ -1,4 +1,4 @@
-//! `kill -9` at any moment of a load loses nothing that was acknowledged.
+//! `kill -9` at any moment of a load loses no acknowledged rows.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use basalt_itest::server::Server;
 use tempfile::tempdir;
 
 const ROWS_PER_INSERT: u64 = 1000;
-/// So many rows are files and no batch.
+/// This many rows are ingested as files instead of a batch.
 const ROWS_PER_LOAD: u64 = 120_000;
 const ROUNDS: u64 = 5;
 const SEED: u64 = 20;
 
-/// Loads until the server is killed, several times over one directory, and counts after each.
+/// Repeatedly loads until the server is killed, in one directory, and counts the rows after each restart.
 #[track_caller]
 fn check(table: &str, rows_per_insert: u64) {
     let dir = tempdir().expect("a directory");
@@ -38,7 +38,7 @@ fn check(table: &str, rows_per_insert: u64) {
             std::thread::yield_now();
         }
         server.kill();
-        // The connection broke in the middle of a request: that is how the thread ends.
+        // The connection breaks in the middle of a request, which ends the thread.
         let _ = loading.join();
         acknowledged_before += acknowledged.load(Ordering::Acquire);
         let counted =
@@ -49,7 +49,7 @@ fn check(table: &str, rows_per_insert: u64) {
         assert!(batches >= acknowledged_before, "{batches} of {acknowledged_before} inserts are there");
         assert_eq!(rows, batches * rows_per_insert, "an insert is there in part");
         assert_eq!(wrong, 0, "rows with other values than were sent");
-        // What was sent and not acknowledged may be there: count it as if it had been.
+        // Rows that were sent but not acknowledged may exist: count them as acknowledged.
         acknowledged_before = batches;
     }
 }

@@ -1,4 +1,4 @@
-//! Formats that the names of files mean, and files that are not what they seem.
+//! Formats selected by file names, and files with unexpected contents.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use basalt_itest::program::{Ended, run};
 use basalt_itest::server::Server;
 use tempfile::tempdir;
 
-/// A statement in this process, or by a client of a server.
+/// Runs a statement in this process, and through a client.
 fn both(dir: &Path, check: impl Fn(&dyn Fn(&str) -> Ended)) {
     check(&|query| run(&["local", "--query", query], b""));
     let server = Server::start(&dir.join("data"));

@@ -1,5 +1,5 @@
-//! A disk that is full: what was there stays, the error names the path, the server lives, and once there is room the
-//! same statement works.
+//! A full disk: stored data stays, the error names the path, the server keeps running, and the same statement works
+//! when there is room again.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,19 +8,19 @@ use basalt_itest::server::Server;
 use basalt_itest::skipped_in_ci_too;
 use tempfile::{TempDir, tempdir};
 
-/// Bytes of the file system.
+/// The size of the file system.
 const DISK: &str = "24m";
 
-/// Takes all the room that there is.
+/// The file that fills the disk.
 const BALLAST: &str = "ballast";
 
-/// A small file system of its own, unmounted at the end.
+/// A small file system, unmounted at the end.
 struct Disk {
     dir: TempDir,
 }
 
 impl Disk {
-    /// `None`, and a line that says why, where this user may not mount one.
+    /// `None`, and a line that says why, if this user may not mount a file system.
     fn mount() -> Option<Disk> {
         let dir = tempdir().expect("a directory");
         let mut command = Command::new("mount");
@@ -37,12 +37,12 @@ impl Disk {
         self.dir.path().join("data")
     }
 
-    /// Leaves no byte.
+    /// Fills the disk to the last byte.
     fn fill(&self) {
         let block = vec![7_u8; 64 << 10];
         let mut file = std::fs::File::create(self.dir.path().join(BALLAST)).expect("a file");
         while std::io::Write::write_all(&mut file, &block).is_ok() {}
-        // What is left is less than a block: byte by page.
+        // Fill the rest, which is smaller than a block.
         while std::io::Write::write_all(&mut file, &block[..512]).is_ok() {}
     }
 
@@ -57,7 +57,7 @@ impl Drop for Disk {
     }
 }
 
-/// The statement fails on a full disk, which changes nothing, and works when there is room.
+/// The statement fails on a full disk without changes, and works when there is room.
 #[track_caller]
 fn check(disk: &Disk, server: &mut Server, statement: &str, count: &str, (before, after): (&str, &str)) {
     assert_eq!(server.ask(count), before, "before {statement}");
@@ -88,7 +88,7 @@ fn statements_fail_without_a_trace_and_work_when_there_is_room() {
         "CREATE TABLE t (k UInt64, v UInt64 DEFAULT 1, s String) ENGINE = MergeTree ORDER BY k \
          SETTINGS min_bytes_for_wide_part = 0, non_replicated_deduplication_window = 10",
     );
-    // Merges at their own time would change what there is to do.
+    // Scheduled merges would change the work that is left.
     server.ask("SYSTEM STOP MERGES t");
     let empty = "0\t0\t0\n";
     let (first, second) = ("1000\t499500\t1000\n", "2000\t1999000\t2000\n");
@@ -111,7 +111,7 @@ fn statements_fail_without_a_trace_and_work_when_there_is_room() {
     let moved = "SELECT count(), sum(k), sum(v) FROM u";
     check(&disk, &mut server, "ALTER TABLE u MOVE PARTITION tuple() TO TABLE t", moved, (left, empty));
     assert_eq!(server.ask(COUNT), left);
-    // What the disk has is what the server said.
+    // The disk contains what the server reported.
     server.kill();
     let server = Server::start(&disk.data());
     assert_eq!(server.ask(COUNT), left);

@@ -1,4 +1,4 @@
-//! The HTTP interface, byte by byte.
+//! The HTTP interface at the level of bytes.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -163,7 +163,7 @@ fn connection_serves_several_requests() {
     check(&connection.receive(), 200, "Ok.\n");
 }
 
-/// Fails when most of the answer has been sent.
+/// Fails after most of the answer was sent.
 const LATE_ERROR: &str =
     "SELECT throwIf(number = 3000000, 'late') FROM numbers(4000000) SETTINGS max_threads = 1";
 
@@ -258,7 +258,7 @@ fn answer_is_compressed_where_the_request_asks_for_it() {
     assert_eq!(gunzip(&gzip.body), plain.body);
 }
 
-/// By the program that every machine has.
+/// Uses the program that every machine has.
 fn gunzip(bytes: &[u8]) -> Vec<u8> {
     let mut gzip =
         Command::new("gzip").arg("-dc").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gzip");
@@ -268,7 +268,7 @@ fn gunzip(bytes: &[u8]) -> Vec<u8> {
     gzip.wait_with_output().expect("gzip ends").stdout
 }
 
-/// KILL QUERY ends what another connection runs, and says whom it ended.
+/// KILL QUERY ends a query of another connection, and reports which one.
 #[test]
 fn killed_query_ends_with_its_error() {
     let (_dir, server) = server();

@@ -1,4 +1,4 @@
-//! A query over its limit gets its error and the process lives.
+//! A query over its limit gets an error, and the process keeps running.
 
 use basalt_itest::server::Server;
 use tempfile::tempdir;

@@ -1,4 +1,4 @@
-//! One process a data directory.
+//! One process per data directory.
 
 use basalt_itest::program::local;
 use basalt_itest::server::Server;

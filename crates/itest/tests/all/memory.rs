@@ -1,4 +1,4 @@
-//! Limits of memory hold: the process stays near them, and the query gets its error.
+//! Memory limits hold: the process stays close to them, and the query gets an error.
 
 use std::fs;
 
@@ -7,17 +7,17 @@ use tempfile::tempdir;
 
 const LIMIT: u64 = 50_000_000;
 
-/// What a query may take beside its limit: the allocator's own, and what threads keep.
+/// The memory in addition to the limit: the allocator's own, and what threads retain.
 const BESIDE: u64 = 40 << 20;
 
-/// A line of `/proc/<pid>/status` in bytes.
+/// A line of `/proc/<pid>/status`, in bytes.
 fn memory(server: &Server, line: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", server.pid())).expect("it runs");
     let line = status.lines().find(|text| text.starts_with(line)).expect("Linux");
     line.split_ascii_whitespace().nth(1).expect("a number").parse::<u64>().expect("a number") << 10
 }
 
-/// Runs `statement` under the limit; its error, and the most that the process held beside what it held before.
+/// Runs `statement` under the limit. Returns its error, and the peak of the process's memory above its initial value.
 fn run(statement: &str) -> (Option<String>, u64) {
     let dir = tempdir().expect("a directory");
     let server = Server::start(dir.path());

@@ -1,14 +1,14 @@
-//! A mutation that cannot be applied: it says why, is tried again ever less often, and KILL MUTATION ends it.
+//! A mutation that cannot be applied reports why, is retried with growing delays, and can be ended by KILL MUTATION.
 
 use std::time::{Duration, Instant};
 
 use basalt_itest::server::Server;
 use tempfile::tempdir;
 
-/// Longer than this no try takes.
+/// The time limit for each attempt.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Asks until the answer is `expected`.
+/// Repeats a query until its answer is `expected`.
 #[track_caller]
 fn wait_for(server: &Server, question: &str, expected: &str) {
     let start = Instant::now();
@@ -27,22 +27,22 @@ fn mutation_that_fails_on_a_row_is_shown_and_killed_and_the_table_is_free() {
     let mut server = Server::start(dir.path());
     server.ask("CREATE TABLE t (k UInt32, v UInt32) ENGINE = MergeTree ORDER BY k");
     server.ask("INSERT INTO t SELECT number, number FROM numbers(100)");
-    // It begins, and fails behind the statement's back.
+    // It starts, and fails after the statement has returned.
     server.ask("ALTER TABLE t UPDATE v = if(throwIf(v = 50) = 0, v + 1, v) WHERE 1");
     wait_for(&server, FAILED, "0\tall_1_1_0\t1\t1\n");
     assert!(server.is_alive());
-    // Nothing of it is seen; rows that come later are not its business.
+    // Its effects are not visible; it does not apply to later rows.
     server.ask("INSERT INTO t VALUES (1000, 7)");
     assert_eq!(server.ask("SELECT count(), sum(v) FROM t"), "101\t4957\n");
-    // A column that it needs stays.
+    // A column that it needs cannot be renamed.
     let refused = server.post("", b"ALTER TABLE t RENAME COLUMN v TO w");
     assert_eq!(refused.header("x-clickhouse-exception-code"), Some("36"), "{}", refused.text());
-    // A later one waits for it, and says so.
+    // A later mutation waits for it, and reports that.
     let waits = server.post("mutations_sync=1", b"ALTER TABLE t UPDATE v = 0 WHERE k = 1");
     assert_eq!(waits.header("x-clickhouse-exception-code"), Some("341"), "{}", waits.text());
     assert!(waits.text().contains("KILL MUTATION"), "{}", waits.text());
     server.ask("KILL MUTATION WHERE table = 't' AND NOT is_done AND position(command, 'throwIf') > 0");
-    // The later one goes on, and the table is free.
+    // The later mutation continues, and the table is free.
     wait_for(&server, "SELECT countIf(NOT is_done) FROM system.mutations WHERE table = 't'", "0\n");
     assert_eq!(server.ask("SELECT sum(v) FROM t"), "4956\n");
     server.ask("ALTER TABLE t RENAME COLUMN v TO w");

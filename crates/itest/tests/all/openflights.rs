@@ -1,4 +1,4 @@
-//! A real data set: airports and routes, CSV with `\N` and without a head.
+//! A real data set: airports and routes, CSV with `\N` and without a header.
 
 use basalt_itest::program::{load, local};
 use basalt_itest::shared;

@@ -1,4 +1,4 @@
-//! `basalt local` and `basalt client`, as scripts call them.
+//! `basalt local` and `basalt client` as scripts use them.
 
 use basalt_itest::program::{load, local, run};
 use basalt_itest::server::Server;

@@ -1,4 +1,4 @@
-//! The shell, at a terminal that `script` (of util-linux) makes.
+//! The shell at a terminal made by `script` (of util-linux).
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -12,12 +12,12 @@ use tempfile::tempdir;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Somebody who types and reads.
+/// A simulated user at a terminal.
 struct Terminal {
     process: Child,
     keys: ChildStdin,
     screen: Receiver<Vec<u8>>,
-    /// What has been shown and not yet been read.
+    /// Output that was not read yet.
     shown: String,
 }
 
@@ -50,7 +50,7 @@ impl Terminal {
         self.keys.write_all(keys.as_bytes()).and_then(|()| self.keys.flush()).expect("the terminal reads");
     }
 
-    /// Reads on until `text` was shown.
+    /// Reads until `text` was shown.
     #[track_caller]
     fn wait_for(&mut self, text: &str) {
         let end = Instant::now() + PATIENCE;
@@ -134,7 +134,7 @@ fn control_c_ends_the_query_and_not_the_shell() {
         let mut terminal = Terminal::open(dir.path(), arguments);
         terminal.wait_for(PROMPT);
         terminal.press(ENDLESS);
-        // The progress line shows that it runs.
+        // The progress line shows that the statement runs.
         terminal.wait_for(" sec.");
         terminal.press("\x03");
         terminal.wait_for("(QUERY_WAS_CANCELLED)");

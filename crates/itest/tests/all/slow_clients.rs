@@ -1,4 +1,4 @@
-//! Clients that keep a server waiting: it answers all others, and ends with the slow ones in time.
+//! Slow clients do not delay others, and are disconnected in time.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -8,16 +8,16 @@ use basalt_itest::http::{Connection, request};
 use basalt_itest::server::Server;
 use tempfile::tempdir;
 
-/// Far more than the server has threads, and more than it may have connections.
+/// Far more than the number of threads, and than the maximum number of connections.
 const CLIENTS_MAX: usize = 10_000;
 
-/// Files that the test needs besides sockets.
+/// File descriptors that the test needs in addition to sockets.
 const OTHER_FILES: usize = 200;
 
-/// A server that others keep busy may still take as long.
+/// The time limit of an answer on a busy server.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How many sockets this process may have open.
+/// The number of sockets that this process may open.
 fn clients() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").expect("Linux tells");
     let line = limits.lines().find(|line| line.starts_with("Max open files")).expect("it is there");
@@ -25,7 +25,7 @@ fn clients() -> usize {
     CLIENTS_MAX.min(files.saturating_sub(OTHER_FILES))
 }
 
-/// Connections that have sent `bytes` and say no more.
+/// Connections that send `bytes` and then nothing.
 fn crowd(server: &Server, count: usize, bytes: &[u8]) -> Vec<TcpStream> {
     let open = |_| {
         let mut stream = TcpStream::connect(server.address()).expect("the server accepts");
@@ -35,7 +35,7 @@ fn crowd(server: &Server, count: usize, bytes: &[u8]) -> Vec<TcpStream> {
     (0..count).map(open).collect()
 }
 
-/// Statements of all kinds are answered promptly.
+/// All kinds of statements are answered promptly.
 fn check_answers(server: &Server) {
     for statement in [
         "SELECT 1",
@@ -64,7 +64,7 @@ fn a_crowd_of_slow_clients_keeps_nobody_out() {
     check_answers(&server);
     let bodies = crowd(&server, count / 2, format!("{insert}{row}").as_bytes());
     check_answers(&server);
-    // Their INSERTs have begun.
+    // Their INSERTs have started.
     let large = crowd(&server, 600, format!("{insert}{}", row.repeat(40_000)).as_bytes());
     check_answers(&server);
     drop((heads, bodies, large));
@@ -91,7 +91,7 @@ fn the_server_waits_for_nobody_for_ever() {
     idle.send("GET", "/ping", &[], b"");
     assert_eq!(idle.receive().status, 200);
     assert!(idle.is_closed());
-    // Nobody reads the answer: the query ends.
+    // The answer is not read, so the query ends.
     let mut unread = Connection::open(server.address());
     unread.send("POST", "/?query_id=unread", &[], b"SELECT * FROM numbers(1000000000)");
     let running = "SELECT count() FROM system.processes WHERE query_id = 'unread'";
@@ -112,7 +112,7 @@ fn more_queries_than_may_run_are_refused() {
         let text = b"SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 1";
         loop {
             let answer = request(address, "POST", "/?query_id=endless", &[], text);
-            // It may come while a query of the other thread has the one place.
+            // It may arrive while a query of the other thread has the only slot.
             if answer.status != 503 {
                 return answer;
             }

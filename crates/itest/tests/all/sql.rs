@@ -1,7 +1,7 @@
 //! The SQL tests of `tests/sql`, on an engine in this process.
 //!
-//! Each file has a database of its own. A record that Basalt cannot pass yet stands behind
-//! `skipif basalt` with the reason in a comment above it; how many there are is printed.
+//! Each file has its own database. A record that Basalt cannot pass yet is marked `skipif basalt`, with the reason in
+//! a comment above it; their number is printed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use basalt_itest::in_process::{InProcess, foreign_word};
 use basalt_itest::{note, shared};
 use sqllogictest::{DB, DBOutput, DefaultColumnType, MakeConnection, Normalizer, Record, Runner};
 
-/// Stands for a row whose text is empty; a test file could not tell it from the end of the record.
+/// Represents a row with empty text, which a test file could not distinguish from the end of the record.
 const EMPTY_ROW: &str = "(empty)";
 
-/// One file's database.
+/// The database of one file.
 struct Database {
     engine: Arc<InProcess>,
     session: Session,
@@ -46,7 +46,7 @@ impl Database {
     }
 }
 
-/// Fails the record if the error speaks of what Basalt is made of.
+/// Fails the record if the error names internal components.
 fn in_our_words(error: Error) -> Error {
     match foreign_word(&error) {
         Some(word) => Error::logical(format!("the error says `{word}`: {}", error.message())),
@@ -54,7 +54,7 @@ fn in_our_words(error: Error) -> Error {
     }
 }
 
-/// A row a line, as the files have them.
+/// One row per line, as in the files.
 fn rows_of(text: &str) -> Vec<Vec<String>> {
     let body = text.strip_suffix('\n').unwrap_or(text);
     if text.is_empty() {
@@ -64,7 +64,7 @@ fn rows_of(text: &str) -> Vec<Vec<String>> {
     body.split('\n').map(|line| vec![visible(line)]).collect()
 }
 
-/// Rows are equal if their text is: nothing is trimmed.
+/// Compares rows by their exact text, without trimming.
 fn exactly(_: Normalizer, actual: &[Vec<String>], expected: &[String]) -> bool {
     actual.iter().map(|row| row.concat()).eq(expected.iter().cloned())
 }
@@ -99,7 +99,7 @@ fn statements_answer_what_the_files_say() {
     assert!(failures.is_empty(), "{} of {records} records failed; they are listed above", failures.len());
 }
 
-/// Runs every record, also those behind a failed one; answers how many there were and were skipped.
+/// Runs every record, also after a failed one. Returns how many ran and how many were skipped.
 fn run_file<M: MakeConnection<Conn = Database>>(
     runner: &mut Runner<Database, M>,
     path: &Path,

@@ -1,5 +1,4 @@
-//! Directories and parts of another format version are refused with what they say and what is known, and stay as they
-//! are.
+//! Directories and parts of another format version are refused, with both versions in the error, and do not change.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +6,7 @@ use basalt_itest::program::local;
 use basalt_itest::server::Server;
 use tempfile::{TempDir, tempdir};
 
-/// Two tables with a row each.
+/// Two tables with one row each.
 fn database() -> TempDir {
     let dir = tempdir().expect("a directory");
     local(
@@ -19,7 +18,7 @@ fn database() -> TempDir {
     dir
 }
 
-/// The first file called `name` below `dir` that `is_meant`.
+/// The first file below `dir` that satisfies `is_meant`.
 fn find(dir: &Path, is_meant: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
     for entry in std::fs::read_dir(dir).expect("readable") {
         let path = entry.expect("readable").path();
@@ -49,7 +48,7 @@ fn directory_of_another_version_is_not_opened() {
         for part in [version.to_str().expect("UTF-8"), other, "basalt 1"] {
             assert!(refused.stderr.contains(part), "no `{part}` in {}", refused.stderr);
         }
-        // Nothing was touched.
+        // The directory did not change.
         std::fs::write(&version, own).expect("writable");
         assert_eq!(local(dir.path(), "SELECT * FROM t").expect(), "1\n");
     }
@@ -65,7 +64,7 @@ fn part_of_a_newer_version_keeps_its_table_closed_and_no_other() {
     let meta = find(&store, &|path| path.ends_with("part.meta")).expect("it is there");
     let own = std::fs::read(&meta).expect("readable");
     let mut newer = own.clone();
-    // Behind the magic of eight bytes.
+    // After the magic of eight bytes.
     newer[8..12].copy_from_slice(&9_u32.to_le_bytes());
     let body = newer.len() - 4;
     let crc = crc32c(&newer[..body]).to_le_bytes();
@@ -80,7 +79,7 @@ fn part_of_a_newer_version_keeps_its_table_closed_and_no_other() {
     }
     assert!(server.is_alive());
     drop(server);
-    // It stays where it was.
+    // It is still in its place.
     std::fs::write(&meta, own).expect("writable");
     assert_eq!(local(dir.path(), "SELECT * FROM t").expect(), "1\n");
 }
