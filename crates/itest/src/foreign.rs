@@ -6,11 +6,12 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
 use crate::certificates::Certificates;
+use crate::waiting::{check, wait_at_most};
 
 pub const NO_POSTGRESQL: &str = "PostgreSQL is not installed or does not start (apt-get install postgresql)";
 pub const NO_MARIADB: &str = "MariaDB is not installed or does not start (apt-get install mariadb-server)";
@@ -63,15 +64,9 @@ impl Foreign {
             server
         })?;
         // It accepts connections before it answers them.
-        let deadline = Instant::now() + START;
         let mut is_ready = Command::new(bin.join("pg_isready"));
         is_ready.args(["-q", "-h", "127.0.0.1", "-p", &started.port.to_string()]);
-        while run(&mut is_ready).is_none() {
-            if Instant::now() > deadline {
-                return None;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        wait_at_most(START, || run(&mut is_ready).ok_or_else(String::new)).ok()?;
         Some(started)
     }
 
@@ -156,14 +151,13 @@ impl Foreign {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let process = command.process_group(0).spawn().ok()?;
         let mut started = Foreign { process, port, _dir: dir };
-        let deadline = Instant::now() + START;
-        while Instant::now() < deadline && started.process.try_wait().ok()?.is_none() {
-            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                return Some(started);
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        None
+        let mut has_ended = false;
+        let connected = wait_at_most(START, || {
+            has_ended = started.process.try_wait().is_ok_and(|status| status.is_some());
+            let connects = TcpStream::connect(("127.0.0.1", port)).is_ok();
+            check(has_ended || connects, "it does not accept connections")
+        });
+        (connected.is_ok() && !has_ended).then_some(started)
     }
 }
 

@@ -8,6 +8,7 @@
 //! - [`foreign`]: other databases, if they are installed.
 //! - [`certificates`]: valid and invalid certificates for TLS.
 //! - [`shared`]: data sets that are not part of the checkout.
+//! - [`waiting`]: polls a condition, with a deadline.
 //! - [`note`]: prints a line even if the test passes.
 //! - [`skipped`]: reports why a test ends early.
 
@@ -19,6 +20,7 @@ pub mod in_process;
 pub mod program;
 pub mod server;
 pub mod shared;
+pub mod waiting;
 
 use std::io::Write;
 

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::http::{self, Answer};
 use crate::program;
+use crate::waiting::{check, wait_until};
 
 /// A server that runs until it is dropped.
 pub struct Server {
@@ -91,6 +92,15 @@ impl Server {
         assert_eq!(answer.status, 200, "{statement}: {}", answer.text());
         assert!(answer.is_whole, "{statement}: broke off: {}", answer.text());
         answer.text()
+    }
+
+    /// Repeats a query until `is_wanted` holds for its answer.
+    #[track_caller]
+    pub fn wait_until(&self, statement: &str, is_wanted: impl Fn(&str) -> bool) {
+        wait_until(|| {
+            let answer = self.ask(statement);
+            check(is_wanted(&answer), format!("{statement} still answers {answer}"))
+        });
     }
 
     pub fn get(&self, target: &str) -> Answer {

@@ -1,13 +1,10 @@
 //! Dictionaries that are stored in a file: answers after a restart, and unusable files.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use basalt_itest::server::Server;
 use tempfile::{TempDir, tempdir};
 
-/// Far longer than the background work takes.
-const PATIENCE: Duration = Duration::from_secs(60);
 const LAYOUTS: [&str; 7] =
     ["FLAT", "HASHED", "SPARSE_HASHED", "HASHED_ARRAY", "COMPACT_HASHED", "AUTO", "COMPLEX_KEY_HASHED"];
 const NAMES: &str = "SELECT groupArray(ifNull(dictGet('d', 'name', number), '-')) FROM numbers(4)";
@@ -61,19 +58,6 @@ fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     std::fs::write(path, bytes).expect("a place to write to");
 }
 
-#[track_caller]
-pub(crate) fn wait_until(server: &Server, query: &str, is_wanted: impl Fn(&str) -> bool) {
-    let start = Instant::now();
-    loop {
-        let answer = server.ask(query);
-        if is_wanted(&answer) {
-            return;
-        }
-        assert!(start.elapsed() < PATIENCE, "{query} still answers {answer}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
 #[test]
 fn a_restart_answers_from_the_file_and_refreshes_in_the_background() {
     let place = Place::new();
@@ -94,13 +78,13 @@ fn a_restart_answers_from_the_file_and_refreshes_in_the_background() {
         assert_eq!(server.ask(&format!("SELECT count() FROM d_{layout}")), "3\n");
     }
     let failed = "SELECT countIf(status = 'LOADED' AND last_exception != '') FROM system.dictionaries";
-    wait_until(&server, failed, |answer| answer == format!("{}\n", LAYOUTS.len()));
+    server.wait_until(failed, |answer| answer == format!("{}\n", LAYOUTS.len()));
 
     // Whatever LIFETIME says, the source is checked again.
     place.write_source("1\tuno\n");
     for layout in LAYOUTS {
         let names = NAMES.replace("'d'", &format!("'d_{layout}'"));
-        wait_until(&server, &names, |answer| answer == "['nobody','uno','nobody','nobody']\n");
+        server.wait_until(&names, |answer| answer == "['nobody','uno','nobody','nobody']\n");
     }
     assert_eq!(server.ask("SELECT countIf(last_exception != '') FROM system.dictionaries"), "0\n");
     server.kill();
@@ -109,7 +93,7 @@ fn a_restart_answers_from_the_file_and_refreshes_in_the_background() {
     let server = place.start();
     for layout in LAYOUTS {
         let names = NAMES.replace("'d'", &format!("'d_{layout}'"));
-        wait_until(&server, &names, |answer| answer == "['nobody','ONE','nobody','nobody']\n");
+        server.wait_until(&names, |answer| answer == "['nobody','ONE','nobody','nobody']\n");
     }
     server.kill();
 }
@@ -184,7 +168,7 @@ fn layouts_that_do_not_hash_answer_from_their_file_too() {
     let server = place.start();
     check(&server);
     let failed = "SELECT countIf(status = 'LOADED' AND last_exception != '') FROM system.dictionaries";
-    wait_until(&server, failed, |answer| answer == format!("{}\n", asks.len()));
+    server.wait_until(failed, |answer| answer == format!("{}\n", asks.len()));
     check(&server);
     server.kill();
 }

@@ -3,9 +3,10 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use basalt_itest::server::Server;
+use basalt_itest::waiting::{check, wait_until};
 
 use crate::dictionary_bad_input::{SOON, check_refused, define};
 use crate::dictionary_sources::{ask, ask_error};
@@ -21,11 +22,7 @@ fn processes_of(what: &Path) -> usize {
 /// A killed process takes a moment to disappear.
 #[track_caller]
 fn wait_until_gone(program: &Path) {
-    let started = Instant::now();
-    while processes_of(program) > 0 {
-        assert!(started.elapsed() < SOON, "{} lives on", program.display());
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until(|| check(processes_of(program) == 0, format!("{} lives on", program.display())));
 }
 
 #[test]
@@ -83,12 +80,8 @@ fn post_as(server: &Server, id: &str, settings: &str, query: &str) -> String {
 /// Waits until the query with this id runs.
 #[track_caller]
 fn wait_until_running(server: &Server, id: &str) {
-    let started = Instant::now();
     let count = format!("SELECT count() FROM system.processes WHERE query_id = '{id}'");
-    while ask(server, &count) == "0\n" {
-        assert!(started.elapsed() < SOON, "{id} does not run");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    server.wait_until(&count, |answer| answer != "0\n");
 }
 
 #[test]
@@ -147,11 +140,7 @@ fn a_query_does_not_wait_for_a_load_beyond_its_end() {
         assert_eq!(ask(server, get), "one\n");
         assert_eq!(ask(server, status), "LOADED_AND_RELOADING\n");
         std::fs::write(&gate, "").expect("writable");
-        let started = Instant::now();
-        while ask(server, status) != "LOADED\n" {
-            assert!(started.elapsed() < SOON, "the reload does not end");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        server.wait_until(status, |answer| answer == "LOADED\n");
         assert_eq!(load_count(), 2);
     });
 }
@@ -181,14 +170,16 @@ fn programs_of_a_pool_that_fail_are_replaced() {
     define("read k; printf '%s\\ta%s\\n' $k $k", "POOL_SIZE 1");
     for _ in 0..3 {
         assert_eq!(ask(&server, get), "a7\n");
-        std::thread::sleep(Duration::from_millis(50));
+        wait_until_gone(&scripts.join("program"));
     }
     // A program that sends more than requested, at once and afterwards.
     define("while read k; do printf '%s\\ta\\n%s\\tb\\n' $k $k; done", "POOL_SIZE 1");
     assert!(ask_error(&server, get).contains("more rows"));
-    define("while read k; do printf '%s\\ta%s\\n' $k $k; sleep 0.1; printf 'x\\n'; done", "POOL_SIZE 1");
+    let late = data.path().join("late");
+    let script = "while read k; do printf '%s\\ta%s\\n' $k $k; sleep 0.1; printf 'x\\n'; echo >";
+    define(&format!("{script} '{}'; done", late.display()), "POOL_SIZE 1");
     assert_eq!(ask(&server, get), "a7\n");
-    std::thread::sleep(Duration::from_millis(300));
+    wait_until(|| check(late.exists(), "the program has sent nothing more"));
     assert_eq!(ask(&server, get), "a7\n");
     // A program that hangs is replaced.
     define("read k; sleep 1000", "POOL_SIZE 1");
@@ -270,8 +261,12 @@ fn what_programs_say_on_their_standard_error_is_logged_or_refused() {
         let source = format!("EXECUTABLE(COMMAND '{say}' FORMAT 'TSV' {reaction})");
         define_command(&server, &source, "HASHED()) LIFETIME(0");
         assert_eq!(ask(&server, "SELECT dictGet('d', 'name', 1::UInt64)"), "one\n");
-        // The log is written before the load has ended, and read by a thread of the test.
-        std::thread::sleep(Duration::from_millis(200));
+        // The log is read by a thread of the test: it is complete when it contains a later line.
+        let end = format!("flushed after {before}");
+        let source = format!(r"EXECUTABLE(COMMAND 'echo {end} >&2; printf ''1\tone\n''' FORMAT 'TSV')");
+        define_command(&server, &source, "HASHED()) LIFETIME(0");
+        assert_eq!(ask(&server, "SELECT dictGet('d', 'name', 1::UInt64)"), "one\n");
+        wait_until(|| check(server.log()[before..].contains(&end), "the log is incomplete"));
         let log = server.log()[before..].to_owned();
         (log.contains("standard error: first word"), log.contains("standard error: last word"))
     };
@@ -286,8 +281,7 @@ fn what_programs_say_on_their_standard_error_is_logged_or_refused() {
     };
     define_command(&server, &pool(""), "DIRECT()");
     assert_eq!(ask(&server, "SELECT dictGet('d', 'name', 71::UInt64)"), "one\n");
-    std::thread::sleep(Duration::from_millis(200));
-    assert!(server.log().contains("warn 71"), "{}", server.log());
+    wait_until(|| check(server.log().contains("warn 71"), server.log()));
     define_command(&server, &pool("STDERR_REACTION 'throw'"), "DIRECT()");
     for _ in 0..2 {
         let error = ask_error(&server, "SELECT dictGet('d', 'name', 72::UInt64)");

@@ -7,7 +7,6 @@ use std::sync::mpsc::{Sender, channel};
 use basalt_itest::server::Server;
 use tempfile::{TempDir, tempdir};
 
-use crate::dictionary_files::wait_until;
 use crate::dictionary_sources::read_request;
 
 pub(crate) const EXCEPTION: &str = "SELECT last_exception FROM system.dictionaries WHERE name = 'd'";
@@ -128,14 +127,14 @@ fn a_load_that_runs_tells_how_far_it_is() {
                 FROM system.dictionaries WHERE name = 'd'";
     std::thread::scope(|scope| {
         let first = scope.spawn(|| server.ask(last));
-        wait_until(&server, told, |answer| answer == "LOADING\t1\treading\t0\n");
+        server.wait_until(told, |answer| answer == "LOADING\t1\treading\t0\n");
         go_on.send(()).expect("it waits");
         assert_eq!(first.join().expect("it is loaded"), "last\n");
     });
     assert_eq!(server.ask(told), "LOADED\t0\t\t1000000\n");
     std::thread::scope(|scope| {
         let reload = scope.spawn(|| server.post("", RELOAD).text());
-        wait_until(&server, told, |answer| answer == "LOADED_AND_RELOADING\t1\treading\t1000000\n");
+        server.wait_until(told, |answer| answer == "LOADED_AND_RELOADING\t1\treading\t1000000\n");
         assert_eq!(server.ask(last), "last\n");
         go_on.send(()).expect("it waits");
         assert_eq!(reload.join().expect("it is loaded"), "");
@@ -182,7 +181,7 @@ fn a_dictionary_that_comes_to_read_itself_keeps_what_it_has() {
         server.kill();
 
         let server = Server::start_with(data.path(), &["--dictionaries-lazy-load", "false"]);
-        wait_until(&server, EXCEPTION, |told| told.contains("reads itself"));
+        server.wait_until(EXCEPTION, |told| told.contains("reads itself"));
         server.ask("DROP VIEW v");
         server.ask("CREATE VIEW v AS SELECT number AS id, 'second' AS name FROM numbers(2)");
         server.ask("SYSTEM RELOAD DICTIONARY d");

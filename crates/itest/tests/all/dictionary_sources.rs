@@ -6,7 +6,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use basalt_itest::foreign::{Foreign, NO_MARIADB, NO_POSTGRESQL, NO_REDIS, NO_SQLITE, find, run};
 use basalt_itest::server::Server;
@@ -31,15 +30,7 @@ pub(crate) fn ask_error(server: &Server, query: &str) -> String {
 /// Repeats a query until its answer is `wanted`, for changes in the background.
 #[track_caller]
 fn wait_for(server: &Server, query: &str, wanted: &str) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
-        let answer = ask(server, query);
-        if answer.trim_end() == wanted {
-            return;
-        }
-        assert!(Instant::now() < deadline, "{query} still answers {answer}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    server.wait_until(query, |answer| answer.trim_end() == wanted);
 }
 
 /// Tests a source over a table `people` (id, name, score, changed, gone) in another database with the rows 1 'one'

@@ -2,14 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use basalt_engine::{Engine, EngineOptions, Outcome, Request, Rows, Session};
+use basalt_itest::waiting::{check, wait_until};
 use tempfile::tempdir;
 use tokio::runtime::Runtime;
-
-/// Far longer than a sweep of dropped tables takes.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn run(session: &mut Session, sql: &str) {
     let outcome = session.execute(Request::new(sql)).await.expect("the statement runs");
@@ -30,11 +27,10 @@ fn tables_on_disk(dir: &Path) -> Vec<PathBuf> {
 
 #[track_caller]
 fn wait_until_empty(dir: &Path) {
-    let start = Instant::now();
-    while !tables_on_disk(dir).is_empty() {
-        assert!(start.elapsed() < PATIENCE, "{:?} is still there", tables_on_disk(dir));
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until(|| {
+        let tables = tables_on_disk(dir);
+        check(tables.is_empty(), format!("{tables:?} is still there"))
+    });
 }
 
 fn with_engine(work: impl AsyncFnOnce(&Path, &Arc<Engine>)) {

@@ -1,22 +1,7 @@
 //! A mutation that cannot be applied reports why, is retried with growing delays, and can be ended by KILL MUTATION.
 
-use std::time::{Duration, Instant};
-
 use basalt_itest::server::Server;
 use tempfile::tempdir;
-
-/// The time limit for each attempt.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Repeats a query until its answer is `expected`.
-#[track_caller]
-fn wait_for(server: &Server, question: &str, expected: &str) {
-    let start = Instant::now();
-    while server.ask(question) != expected {
-        assert!(start.elapsed() < PATIENCE, "{question} is not {expected}: {}", server.ask(question));
-        std::thread::yield_now();
-    }
-}
 
 const FAILED: &str = "SELECT is_done, latest_failed_part, position(latest_fail_reason, 'throwIf') > 0 OR \
                       position(latest_fail_reason, 'non-zero') > 0, parts_to_do FROM system.mutations WHERE table = 't'";
@@ -29,7 +14,7 @@ fn mutation_that_fails_on_a_row_is_shown_and_killed_and_the_table_is_free() {
     server.ask("INSERT INTO t SELECT number, number FROM numbers(100)");
     // It starts, and fails after the statement has returned.
     server.ask("ALTER TABLE t UPDATE v = if(throwIf(v = 50) = 0, v + 1, v) WHERE 1");
-    wait_for(&server, FAILED, "0\tall_1_1_0\t1\t1\n");
+    server.wait_until(FAILED, |answer| answer == "0\tall_1_1_0\t1\t1\n");
     assert!(server.is_alive());
     // Its effects are not visible; it does not apply to later rows.
     server.ask("INSERT INTO t VALUES (1000, 7)");
@@ -43,7 +28,9 @@ fn mutation_that_fails_on_a_row_is_shown_and_killed_and_the_table_is_free() {
     assert!(waits.text().contains("KILL MUTATION"), "{}", waits.text());
     server.ask("KILL MUTATION WHERE table = 't' AND NOT is_done AND position(command, 'throwIf') > 0");
     // The later mutation continues, and the table is free.
-    wait_for(&server, "SELECT countIf(NOT is_done) FROM system.mutations WHERE table = 't'", "0\n");
+    server.wait_until("SELECT countIf(NOT is_done) FROM system.mutations WHERE table = 't'", |answer| {
+        answer == "0\n"
+    });
     assert_eq!(server.ask("SELECT sum(v) FROM t"), "4956\n");
     server.ask("ALTER TABLE t RENAME COLUMN v TO w");
     let answer = server.post("mutations_sync=1", b"ALTER TABLE t UPDATE w = 1 WHERE 1");
@@ -62,7 +49,7 @@ fn mutation_that_fails_survives_a_restart_and_is_killed_then() {
     assert_eq!(failed.header("x-clickhouse-exception-code"), Some("341"), "{}", failed.text());
     server.kill();
     let server = Server::start(dir.path());
-    wait_for(&server, FAILED, "0\tall_1_1_0\t1\t1\n");
+    server.wait_until(FAILED, |answer| answer == "0\tall_1_1_0\t1\t1\n");
     server.ask("KILL MUTATION WHERE mutation_id = 'mutation_2.txt'");
     assert_eq!(server.ask("SELECT count() FROM system.mutations"), "0\n");
     server.kill();
