@@ -87,6 +87,13 @@ impl Definition {
         self
     }
 
+    /// Aliases from standard SQL. With any, the name is case-insensitive, too.
+    pub(super) const fn sql_names(mut self, aliases: &'static [&'static str]) -> Definition {
+        self.aliases = aliases;
+        self.case_insensitive = !aliases.is_empty();
+        self
+    }
+
     /// The function handles NULL itself.
     pub(super) const fn sees_null(mut self) -> Definition {
         self.nulls = Nulls::Custom;

@@ -12,21 +12,26 @@ use basalt_base::{Result, SqlType};
 use super::part::{relative_week, stable_hour};
 use super::source::{Calendar, DAY, HOUR, MINUTE, Source, constant_text, ticks_per_second};
 use super::unit::{fraction_digits, parse_unit};
-use crate::FunctionContext;
-use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
+use crate::scalar::definition::{Call, Definition};
+use crate::scalar::{Arity, Bound, Operand};
 
 /// The digits of a second that `age` uses.
 const FINE_DIGITS: u8 = 6;
 
-pub(super) static DATE_DIFF: Difference =
-    Difference { name: "dateDiff", aliases: &["date_diff", "timestampDiff", "timestamp_diff"], whole: false };
-pub(super) static AGE: Difference = Difference { name: "age", aliases: &[], whole: true };
+pub(super) static DATE_DIFF: Definition =
+    Definition::new("dateDiff", Arity::Between(3, 4), |call| bind(call, Counted::Boundaries)).sql_names(&[
+        "date_diff",
+        "timestampDiff",
+        "timestamp_diff",
+    ]);
+pub(super) static AGE: Definition =
+    Definition::new("age", Arity::Between(3, 4), |call| bind(call, Counted::CompleteUnits))
+        .case_insensitive();
 
-pub(super) struct Difference {
-    name: &'static str,
-    aliases: &'static [&'static str],
-    /// Whether to count complete units instead of boundaries.
-    whole: bool,
+#[derive(Clone, Copy, PartialEq)]
+enum Counted {
+    Boundaries,
+    CompleteUnits,
 }
 
 /// A unit, or a part of a second as a power of ten.
@@ -36,52 +41,33 @@ enum Unit {
     SecondTo(u8),
 }
 
-impl ScalarFunction for Difference {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        self.aliases
-    }
-
-    fn case_insensitive(&self) -> bool {
-        true
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(3, 4)
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let name = constant_text(self.name, &args[0], "a unit")?;
-        let unit = match fraction_digits(&name) {
-            Some(digits) => Unit::SecondTo(digits),
-            None => Unit::Whole(parse_unit(self.name, &name)?),
-        };
-        let from = Source::new(self.name, &args[1].ty, args.get(3), context)?;
-        let to = Source::new(self.name, &args[2].ty, args.get(3), context)?;
-        let whole = self.whole;
-        Ok(Bound::new(SqlType::Int64, move |operands: &[Operand], rows: usize| {
-            let (from_array, to_array) = (operands[1].full(rows)?, operands[2].full(rows)?);
-            let unit = match unit {
-                Unit::SecondTo(digits) => {
-                    return Ok(subtract(&ticks(from, &from_array, digits), &ticks(to, &to_array, digits)));
-                }
-                Unit::Whole(unit) => unit,
-            };
-            let passed = subtract(&borders(from, &from_array, unit), &borders(to, &to_array, unit));
-            if !whole {
-                return Ok(passed);
+fn bind(call: &Call<'_>, counted: Counted) -> Result<Bound> {
+    let name = constant_text(call.name, &call.args[0], "a unit")?;
+    let unit = match fraction_digits(&name) {
+        Some(digits) => Unit::SecondTo(digits),
+        None => Unit::Whole(parse_unit(call.name, &name)?),
+    };
+    let from = Source::new(call.name, &call.args[1].ty, call.args.get(3), call.context)?;
+    let to = Source::new(call.name, &call.args[2].ty, call.args.get(3), call.context)?;
+    Ok(Bound::new(SqlType::Int64, move |operands: &[Operand], rows: usize| {
+        let (from_array, to_array) = (operands[1].full(rows)?, operands[2].full(rows)?);
+        let unit = match unit {
+            Unit::SecondTo(digits) => {
+                return Ok(subtract(&ticks(from, &from_array, digits), &ticks(to, &to_array, digits)));
             }
-            let from_times = ticks(from, &from_array, FINE_DIGITS);
-            let to_times = ticks(to, &to_array, FINE_DIGITS);
-            let short = each(&from_times, &to_times, |from_tick, to_tick| {
-                missing_unit(unit, (from_tick, from.zone()), (to_tick, to.zone()))
-            });
-            Ok(each(passed.as_primitive(), short.as_primitive(), |passed, short| passed + short))
-        }))
-    }
+            Unit::Whole(unit) => unit,
+        };
+        let passed = subtract(&borders(from, &from_array, unit), &borders(to, &to_array, unit));
+        if counted == Counted::Boundaries {
+            return Ok(passed);
+        }
+        let from_times = ticks(from, &from_array, FINE_DIGITS);
+        let to_times = ticks(to, &to_array, FINE_DIGITS);
+        let short = each(&from_times, &to_times, |from_tick, to_tick| {
+            missing_unit(unit, (from_tick, from.zone()), (to_tick, to.zone()))
+        });
+        Ok(each(passed.as_primitive(), short.as_primitive(), |passed, short| passed + short))
+    }))
 }
 
 fn each(

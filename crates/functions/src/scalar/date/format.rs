@@ -9,8 +9,8 @@ use basalt_base::civil::{civil_from_days, day_of_year, iso_week, weekday};
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::source::{DAY, HOUR, MINUTE, Source, constant_text, first, ticks_per_second};
-use crate::FunctionContext;
-use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
+use crate::scalar::definition::{Call, Definition};
+use crate::scalar::{Arity, Bound, Operand};
 
 const MONTHS: [&str; 12] = [
     "January",
@@ -221,103 +221,62 @@ impl Write for Text<'_> {
     }
 }
 
-pub(super) struct FormatDateTime;
+pub(super) static FORMAT_DATE_TIME: Definition =
+    Definition::new("formatDateTime", Arity::Between(2, 3), bind_format_date_time)
+        .aliases(&["DATE_FORMAT"])
+        .case_insensitive();
 
-impl ScalarFunction for FormatDateTime {
-    fn name(&self) -> &'static str {
-        "formatDateTime"
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        &["DATE_FORMAT"]
-    }
-
-    fn case_insensitive(&self) -> bool {
-        true
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(2, 3)
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let source = Source::new(self.name(), &args[0].ty, args.get(2), context)?;
-        let pattern = Pattern::parse(self.name(), &constant_text(self.name(), &args[1], "a pattern")?)?;
-        Ok(Bound::new(SqlType::String, move |operands: &[Operand], _: usize| {
-            Ok(pattern.print_all(source, first(operands)))
-        }))
-    }
+fn bind_format_date_time(call: &Call<'_>) -> Result<Bound> {
+    let source = Source::new(call.name, &call.args[0].ty, call.args.get(2), call.context)?;
+    let pattern = Pattern::parse(call.name, &constant_text(call.name, &call.args[1], "a pattern")?)?;
+    Ok(Bound::new(SqlType::String, move |operands: &[Operand], _: usize| {
+        Ok(pattern.print_all(source, first(operands)))
+    }))
 }
 
 /// `monthName(t)`; `dateName('weekday', t)`.
-pub(super) struct MonthName;
+pub(super) static MONTH_NAME: Definition =
+    Definition::new("monthName", Arity::Exactly(1), bind_month_name).case_insensitive();
 
-impl ScalarFunction for MonthName {
-    fn name(&self) -> &'static str {
-        "monthName"
-    }
-
-    fn case_insensitive(&self) -> bool {
-        true
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Exactly(1)
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let source = Source::new(self.name(), &args[0].ty, None, context)?;
-        let pattern = Pattern { tokens: vec![FormatToken::Specifier('M')] };
-        Ok(Bound::new(SqlType::String, move |operands: &[Operand], _: usize| {
-            Ok(pattern.print_all(source, first(operands)))
-        }))
-    }
+fn bind_month_name(call: &Call<'_>) -> Result<Bound> {
+    let source = Source::new(call.name, &call.args[0].ty, None, call.context)?;
+    let pattern = Pattern { tokens: vec![FormatToken::Specifier('M')] };
+    Ok(Bound::new(SqlType::String, move |operands: &[Operand], _: usize| {
+        Ok(pattern.print_all(source, first(operands)))
+    }))
 }
 
 /// `dateName('month', t, zone)`: a part as a name or a number.
-pub(super) struct DateName;
+pub(super) static DATE_NAME: Definition =
+    Definition::new("dateName", Arity::Between(2, 3), bind_date_name).case_insensitive();
 
-impl ScalarFunction for DateName {
-    fn name(&self) -> &'static str {
-        "dateName"
-    }
-
-    fn case_insensitive(&self) -> bool {
-        true
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(2, 3)
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let part = constant_text(self.name(), &args[0], "a part")?.to_ascii_lowercase();
-        let specifier = match part.as_str() {
-            "year" => 'Y',
-            "quarter" => 'Q',
-            "month" => 'M',
-            "dayofyear" => 'j',
-            "day" => 'e',
-            "week" => 'V',
-            "weekday" => 'W',
-            "hour" => 'H',
-            "minute" => 'i',
-            "second" => 'S',
-            _ => {
-                return Err(Error::new(
-                    ErrorCode::BadArguments,
-                    format!("function `dateName` knows no part `{part}`"),
-                ));
-            }
-        };
-        let source = Source::new(self.name(), &args[1].ty, args.get(2), context)?;
-        let pattern = Pattern { tokens: vec![FormatToken::Specifier(specifier)] };
-        let numeric = !matches!(specifier, 'M' | 'W');
-        Ok(Bound::new(SqlType::String, move |operands: &[Operand], _: usize| {
-            let names = pattern.print_all(source, &operands[1].array);
-            Ok(if numeric { without_leading_zeroes(&names) } else { names })
-        }))
-    }
+fn bind_date_name(call: &Call<'_>) -> Result<Bound> {
+    let part = constant_text(call.name, &call.args[0], "a part")?.to_ascii_lowercase();
+    let specifier = match part.as_str() {
+        "year" => 'Y',
+        "quarter" => 'Q',
+        "month" => 'M',
+        "dayofyear" => 'j',
+        "day" => 'e',
+        "week" => 'V',
+        "weekday" => 'W',
+        "hour" => 'H',
+        "minute" => 'i',
+        "second" => 'S',
+        _ => {
+            return Err(Error::new(
+                ErrorCode::BadArguments,
+                format!("function `dateName` knows no part `{part}`"),
+            ));
+        }
+    };
+    let source = Source::new(call.name, &call.args[1].ty, call.args.get(2), call.context)?;
+    let pattern = Pattern { tokens: vec![FormatToken::Specifier(specifier)] };
+    let numeric = !matches!(specifier, 'M' | 'W');
+    Ok(Bound::new(SqlType::String, move |operands: &[Operand], _: usize| {
+        let names = pattern.print_all(source, &operands[1].array);
+        Ok(if numeric { without_leading_zeroes(&names) } else { names })
+    }))
 }
 
 fn without_leading_zeroes(names: &ArrayRef) -> ArrayRef {

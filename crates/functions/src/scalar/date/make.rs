@@ -11,6 +11,7 @@ use basalt_base::{Error, ErrorCode, Result, SqlType};
 use super::clamp::date_time_of;
 use super::source::{DAY, HOUR, MINUTE, constant_zone};
 use crate::FunctionContext;
+use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
 
 pub(super) static MAKE_DATE: MakeDate = MakeDate { name: "makeDate", wide: false };
@@ -72,37 +73,27 @@ fn civil_day(years: &std::ops::RangeInclusive<i64>, year: i64, month: i64, day: 
 }
 
 /// With a zone as an optional last argument.
-pub(super) struct MakeDateTime;
+pub(super) static MAKE_DATE_TIME: Definition =
+    Definition::new("makeDateTime", Arity::Between(6, 7), bind_make_date_time);
 
-impl ScalarFunction for MakeDateTime {
-    fn name(&self) -> &'static str {
-        "makeDateTime"
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(6, 7)
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        check_numbers(self.name(), &args[..6])?;
-        let named = args.get(6).map(|zone| constant_zone(self.name(), zone)).transpose()?;
-        let zone = named.unwrap_or(context.zone);
-        let ty = SqlType::DateTime(named.map(|zone| zone.name().into()));
-        Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
-            let parts = whole_numbers(&operands[..6], rows)?;
-            let seconds = (0..rows).map(|row| {
-                let part = |index: usize| parts[index][row];
-                let clock = [part(3), part(4), part(5)];
-                let on_clock = clock.iter().all(|part| (0..=CLOCK_MAX).contains(part));
-                let day = civil_day(&DATE_TIME_YEARS, part(0), part(1), part(2)).filter(|_| on_clock);
-                let second = day.map_or(0, |day| {
-                    zone.from_local(day * DAY + clock[0] * HOUR + clock[1] * MINUTE + clock[2])
-                });
-                date_time_of(second)
-            });
-            Ok(Arc::new(UInt32Array::from_iter_values(seconds)) as ArrayRef)
-        }))
-    }
+fn bind_make_date_time(call: &Call<'_>) -> Result<Bound> {
+    check_numbers(call.name, &call.args[..6])?;
+    let named = call.args.get(6).map(|zone| constant_zone(call.name, zone)).transpose()?;
+    let zone = named.unwrap_or(call.context.zone);
+    let ty = SqlType::DateTime(named.map(|zone| zone.name().into()));
+    Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
+        let parts = whole_numbers(&operands[..6], rows)?;
+        let seconds = (0..rows).map(|row| {
+            let part = |index: usize| parts[index][row];
+            let clock = [part(3), part(4), part(5)];
+            let on_clock = clock.iter().all(|part| (0..=CLOCK_MAX).contains(part));
+            let day = civil_day(&DATE_TIME_YEARS, part(0), part(1), part(2)).filter(|_| on_clock);
+            let second = day
+                .map_or(0, |day| zone.from_local(day * DAY + clock[0] * HOUR + clock[1] * MINUTE + clock[2]));
+            date_time_of(second)
+        });
+        Ok(Arc::new(UInt32Array::from_iter_values(seconds)) as ArrayRef)
+    }))
 }
 
 fn check_numbers(function: &str, args: &[Argument]) -> Result<()> {

@@ -10,6 +10,7 @@ use basalt_base::{Error, ErrorCode, Result, SqlType};
 use super::clamp::date_of;
 use super::source::{DAY, constant_zone, ticks_per_second};
 use crate::FunctionContext;
+use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction, Volatility};
 
 const MICROSECONDS: u64 = 1_000_000;
@@ -22,65 +23,30 @@ fn constant(ty: SqlType, value: ArrayRef) -> Bound {
 }
 
 /// `now(zone)`.
-pub(super) struct Now;
+pub(super) static NOW: Definition = Definition::new("now", Arity::Between(0, 1), bind_now)
+    .aliases(&["current_timestamp"])
+    .case_insensitive()
+    .volatility(Volatility::Stable);
 
-impl ScalarFunction for Now {
-    fn name(&self) -> &'static str {
-        "now"
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        &["current_timestamp"]
-    }
-
-    fn case_insensitive(&self) -> bool {
-        true
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(0, 1)
-    }
-
-    fn volatility(&self) -> Volatility {
-        Volatility::Stable
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let zone = args.first().map(|zone| constant_zone(self.name(), zone)).transpose()?;
-        let seconds = (context.now_us / MICROSECONDS) as u32;
-        let ty = SqlType::DateTime(zone.map(|zone| zone.name().into()));
-        Ok(constant(ty, Arc::new(UInt32Array::from(vec![seconds]))))
-    }
+fn bind_now(call: &Call<'_>) -> Result<Bound> {
+    let zone = call.args.first().map(|zone| constant_zone(call.name, zone)).transpose()?;
+    let seconds = (call.context.now_us / MICROSECONDS) as u32;
+    let ty = SqlType::DateTime(zone.map(|zone| zone.name().into()));
+    Ok(constant(ty, Arc::new(UInt32Array::from(vec![seconds]))))
 }
 
 /// `now64(precision, zone)`.
-pub(super) struct Now64;
+pub(super) static NOW64: Definition = Definition::new("now64", Arity::Between(0, 2), bind_now64)
+    .case_insensitive()
+    .volatility(Volatility::Stable);
 
-impl ScalarFunction for Now64 {
-    fn name(&self) -> &'static str {
-        "now64"
-    }
-
-    fn case_insensitive(&self) -> bool {
-        true
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(0, 2)
-    }
-
-    fn volatility(&self) -> Volatility {
-        Volatility::Stable
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let precision = args.first().map_or(Ok(3), |arg| constant_precision(self.name(), arg))?;
-        let zone = args.get(1).map(|zone| constant_zone(self.name(), zone)).transpose()?;
-        let ticks = i128::from(context.now_us) * i128::from(ticks_per_second(precision));
-        let ticks = (ticks / i128::from(MICROSECONDS)) as i64;
-        let ty = SqlType::DateTime64 { precision, zone: zone.map(|zone| zone.name().into()) };
-        Ok(constant(ty, Arc::new(Int64Array::from(vec![ticks]))))
-    }
+fn bind_now64(call: &Call<'_>) -> Result<Bound> {
+    let precision = call.args.first().map_or(Ok(3), |arg| constant_precision(call.name, arg))?;
+    let zone = call.args.get(1).map(|zone| constant_zone(call.name, zone)).transpose()?;
+    let ticks = i128::from(call.context.now_us) * i128::from(ticks_per_second(precision));
+    let ticks = (ticks / i128::from(MICROSECONDS)) as i64;
+    let ty = SqlType::DateTime64 { precision, zone: zone.map(|zone| zone.name().into()) };
+    Ok(constant(ty, Arc::new(Int64Array::from(vec![ticks]))))
 }
 
 /// The precision in a constant argument.

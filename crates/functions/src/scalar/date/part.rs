@@ -11,17 +11,10 @@ use basalt_base::{Result, SqlType};
 use super::clamp::{date_of, date_time_of};
 use super::source::{Calendar, DAY, HOUR, MINUTE, Source, first, illegal_time};
 use super::week::{MONDAY_FIRST, week_start};
-use crate::FunctionContext;
-use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
+use crate::scalar::definition::{Call, Definition};
+use crate::scalar::{Arity, Bound, Operand};
 
 const HOURS_PER_DAY: i64 = 24;
-
-/// A function that extracts one part. The optional second argument is the zone.
-pub(super) struct PartOf {
-    name: &'static str,
-    aliases: &'static [&'static str],
-    part: Part,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
@@ -51,8 +44,8 @@ enum Part {
 
 macro_rules! parts {
     ($($constant:ident $name:literal $part:ident $aliases:expr;)+) => {
-        $(pub(super) static $constant: PartOf =
-            PartOf { name: $name, aliases: &$aliases, part: Part::$part };)+
+        $(pub(super) static $constant: Definition =
+            Definition::new($name, Arity::Between(1, 2), |call| bind_part(call, Part::$part)).sql_names(&$aliases);)+
     };
 }
 
@@ -81,32 +74,14 @@ parts! {
     TO_RELATIVE_SECOND_NUM "toRelativeSecondNum" RelativeSecond [];
 }
 
-impl ScalarFunction for PartOf {
-    fn name(&self) -> &'static str {
-        self.name
+/// A function that extracts one part. The optional second argument is the zone.
+fn bind_part(call: &Call<'_>, part: Part) -> Result<Bound> {
+    let source = Source::new(call.name, &call.args[0].ty, call.args.get(1), call.context)?;
+    if matches!(part, Part::Hour | Part::Minute | Part::Second) && !source.has_time() {
+        return Err(illegal_time(call.name, &call.args[0].ty));
     }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        self.aliases
-    }
-
-    fn case_insensitive(&self) -> bool {
-        !self.aliases.is_empty()
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(1, 2)
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let source = Source::new(self.name, &args[0].ty, args.get(1), context)?;
-        let part = self.part;
-        if matches!(part, Part::Hour | Part::Minute | Part::Second) && !source.has_time() {
-            return Err(illegal_time(self.name, &args[0].ty));
-        }
-        let kernel = move |operands: &[Operand], _: usize| Ok(take_part(part, source, first(operands)));
-        Ok(Bound::new(part_type(part), kernel))
-    }
+    let kernel = move |operands: &[Operand], _: usize| Ok(take_part(part, source, first(operands)));
+    Ok(Bound::new(part_type(part), kernel))
 }
 
 fn part_type(part: Part) -> SqlType {
@@ -202,34 +177,19 @@ fn year_month_day(calendar: Calendar, days: i32) -> u32 {
 }
 
 /// `toDayOfWeek(t, mode, zone)`: the mode selects the first day of the week and the numbering.
-pub(super) struct ToDayOfWeek;
+pub(super) static TO_DAY_OF_WEEK: Definition =
+    Definition::new("toDayOfWeek", Arity::Between(1, 3), bind_to_day_of_week)
+        .aliases(&["DAYOFWEEK"])
+        .case_insensitive();
 
-impl ScalarFunction for ToDayOfWeek {
-    fn name(&self) -> &'static str {
-        "toDayOfWeek"
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        &["DAYOFWEEK"]
-    }
-
-    fn case_insensitive(&self) -> bool {
-        true
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(1, 3)
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let source = Source::new(self.name(), &args[0].ty, args.get(2), context)?;
-        let mode = super::week::constant_mode(self.name(), args.get(1))?;
-        let kernel = move |operands: &[Operand], _: usize| {
-            let days = source.map_days::<UInt8Type>(first(operands), |days| day_of_week(days, mode));
-            Ok(Arc::new(days) as ArrayRef)
-        };
-        Ok(Bound::new(SqlType::UInt8, kernel))
-    }
+fn bind_to_day_of_week(call: &Call<'_>) -> Result<Bound> {
+    let source = Source::new(call.name, &call.args[0].ty, call.args.get(2), call.context)?;
+    let mode = super::week::constant_mode(call.name, call.args.get(1))?;
+    let kernel = move |operands: &[Operand], _: usize| {
+        let days = source.map_days::<UInt8Type>(first(operands), |days| day_of_week(days, mode));
+        Ok(Arc::new(days) as ArrayRef)
+    };
+    Ok(Bound::new(SqlType::UInt8, kernel))
 }
 
 /// Mode 0: Monday 1 to Sunday 7; 1: Monday 0; 2: Sunday 0; 3: Sunday 1.

@@ -13,20 +13,13 @@ use basalt_base::{Error, ErrorCode, Result, SqlType};
 use super::clamp::{date_of, date_time_of};
 use super::source::{Calendar, DAY, HOUR, MINUTE, Source, first, illegal_time, ticks_per_second, zone_name};
 use super::week::{MONDAY_FIRST, week_start};
-use crate::FunctionContext;
-use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
+use crate::scalar::definition::{Call, Definition};
+use crate::scalar::{Argument, Arity, Bound, Operand};
 
 /// Intervals of several weeks count from this day, the first Monday of 1970.
 const FIRST_MONDAY: i32 = 4;
 /// Intervals of several months count from January of this year.
 const MONTHS_FROM_YEAR: i32 = 1_900;
-
-/// `toStartOf...` with an argument and a zone; the result is a Date.
-pub(super) struct StartOfDays {
-    name: &'static str,
-    aliases: &'static [&'static str],
-    kind: DaysKind,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DaysKind {
@@ -40,8 +33,9 @@ enum DaysKind {
 
 macro_rules! start_of_days {
     ($($constant:ident $name:literal $kind:ident $aliases:expr;)+) => {
-        $(pub(super) static $constant: StartOfDays =
-            StartOfDays { name: $name, aliases: &$aliases, kind: DaysKind::$kind };)+
+        $(pub(super) static $constant: Definition =
+            Definition::new($name, Arity::Between(1, 2), |call| bind_start_of_days(call, DaysKind::$kind))
+                .sql_names(&$aliases);)+
     };
 }
 
@@ -54,30 +48,12 @@ start_of_days! {
     TO_LAST_DAY_OF_MONTH "toLastDayOfMonth" LastOfMonth ["LAST_DAY"];
 }
 
-impl ScalarFunction for StartOfDays {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        self.aliases
-    }
-
-    fn case_insensitive(&self) -> bool {
-        !self.aliases.is_empty()
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(1, 2)
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let source = Source::new(self.name, &args[0].ty, args.get(1), context)?;
-        let kind = self.kind;
-        Ok(Bound::new(SqlType::Date, move |operands: &[Operand], _: usize| {
-            Ok(round_to_days(kind, source, first(operands)))
-        }))
-    }
+/// `toStartOf...` with an argument and a zone; the result is a Date.
+fn bind_start_of_days(call: &Call<'_>, kind: DaysKind) -> Result<Bound> {
+    let source = Source::new(call.name, &call.args[0].ty, call.args.get(1), call.context)?;
+    Ok(Bound::new(SqlType::Date, move |operands: &[Operand], _: usize| {
+        Ok(round_to_days(kind, source, first(operands)))
+    }))
 }
 
 fn round_to_days(kind: DaysKind, source: Source, array: &ArrayRef) -> ArrayRef {
@@ -104,18 +80,12 @@ fn round_to_days(kind: DaysKind, source: Source, array: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// `toStartOfDay`, `toStartOfHour`, `toStartOfFiveMinutes`, `timeSlot`; the result is a DateTime.
-pub(super) struct StartOfTime {
-    name: &'static str,
-    aliases: &'static [&'static str],
-    unit: IntervalUnit,
-    count: i64,
-}
-
 macro_rules! start_of_time {
     ($($constant:ident $name:literal $count:literal $unit:ident $aliases:expr;)+) => {
-        $(pub(super) static $constant: StartOfTime =
-            StartOfTime { name: $name, aliases: &$aliases, unit: IntervalUnit::$unit, count: $count };)+
+        $(pub(super) static $constant: Definition = Definition::new($name, Arity::Between(1, 2), |call| {
+            bind_start_of_time(call, IntervalUnit::$unit, $count)
+        })
+        .aliases(&$aliases);)+
     };
 }
 
@@ -129,27 +99,14 @@ start_of_time! {
     TIME_SLOT "timeSlot" 30 Minute [];
 }
 
-impl ScalarFunction for StartOfTime {
-    fn name(&self) -> &'static str {
-        self.name
+/// `toStartOfDay`, `toStartOfHour`, `toStartOfFiveMinutes`, `timeSlot`; the result is a DateTime.
+fn bind_start_of_time(call: &Call<'_>, unit: IntervalUnit, count: i64) -> Result<Bound> {
+    let source = Source::new(call.name, &call.args[0].ty, call.args.get(1), call.context)?;
+    if unit != IntervalUnit::Day && !source.has_time() {
+        return Err(illegal_time(call.name, &call.args[0].ty));
     }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        self.aliases
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(1, 2)
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let source = Source::new(self.name, &args[0].ty, args.get(1), context)?;
-        if self.unit != IntervalUnit::Day && !source.has_time() {
-            return Err(illegal_time(self.name, &args[0].ty));
-        }
-        let ty = SqlType::DateTime(zone_name(&args[0].ty, args.get(1), self.name)?);
-        Ok(Bound::new(ty, round_kernel(source, self.unit, self.count)))
-    }
+    let ty = SqlType::DateTime(zone_name(&call.args[0].ty, call.args.get(1), call.name)?);
+    Ok(Bound::new(ty, round_kernel(source, unit, count)))
 }
 
 /// The kernel that rounds a `DateTime` down to `count` of `unit`, which is a day or less.
@@ -254,43 +211,33 @@ fn round_months(calendar: Calendar, days: i32, count: i32) -> i32 {
 }
 
 /// `toStartOfInterval(t, INTERVAL n unit, zone)`.
-pub(super) struct ToStartOfInterval;
+pub(super) static TO_START_OF_INTERVAL: Definition =
+    Definition::new("toStartOfInterval", Arity::Between(2, 3), bind_to_start_of_interval);
 
-impl ScalarFunction for ToStartOfInterval {
-    fn name(&self) -> &'static str {
-        "toStartOfInterval"
+fn bind_to_start_of_interval(call: &Call<'_>) -> Result<Bound> {
+    let source = Source::new(call.name, &call.args[0].ty, call.args.get(2), call.context)?;
+    let SqlType::Interval(unit) = call.args[1].ty else {
+        return Err(Error::new(
+            ErrorCode::IllegalTypeOfArgument,
+            format!("function `{}` takes an interval second, got {}", call.name, call.args[1].ty),
+        ));
+    };
+    let count = interval_count(call.name, &call.args[1])?;
+    if unit < IntervalUnit::Day && !source.has_time() {
+        return Err(illegal_time(call.name, &call.args[0].ty));
     }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(2, 3)
+    if unit <= IntervalUnit::Day {
+        let ty = SqlType::DateTime(zone_name(&call.args[0].ty, call.args.get(2), call.name)?);
+        return Ok(Bound::new(ty, round_kernel(source, unit, count)));
     }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let source = Source::new(self.name(), &args[0].ty, args.get(2), context)?;
-        let SqlType::Interval(unit) = args[1].ty else {
-            return Err(Error::new(
-                ErrorCode::IllegalTypeOfArgument,
-                format!("function `{}` takes an interval second, got {}", self.name(), args[1].ty),
-            ));
-        };
-        let count = interval_count(self.name(), &args[1])?;
-        if unit < IntervalUnit::Day && !source.has_time() {
-            return Err(illegal_time(self.name(), &args[0].ty));
-        }
-        if unit <= IntervalUnit::Day {
-            let ty = SqlType::DateTime(zone_name(&args[0].ty, args.get(2), self.name())?);
-            return Ok(Bound::new(ty, round_kernel(source, unit, count)));
-        }
-        let count = i32::try_from(count).unwrap_or(i32::MAX);
-        // As in ClickHouse, a Date32 day out of the range of Date wraps.
-        let narrow: fn(i32) -> u16 =
-            if let Source::Date32(_) = source { |days| days as u16 } else { date_of };
-        Ok(Bound::new(SqlType::Date, move |operands: &[Operand], _: usize| {
-            let calendar = Calendar::new();
-            let rounded = |days| narrow(round_days(calendar, days, unit, count));
-            Ok(Arc::new(source.map_days::<UInt16Type>(first(operands), rounded)) as ArrayRef)
-        }))
-    }
+    let count = i32::try_from(count).unwrap_or(i32::MAX);
+    // As in ClickHouse, a Date32 day out of the range of Date wraps.
+    let narrow: fn(i32) -> u16 = if let Source::Date32(_) = source { |days| days as u16 } else { date_of };
+    Ok(Bound::new(SqlType::Date, move |operands: &[Operand], _: usize| {
+        let calendar = Calendar::new();
+        let rounded = |days| narrow(round_days(calendar, days, unit, count));
+        Ok(Arc::new(source.map_days::<UInt16Type>(first(operands), rounded)) as ArrayRef)
+    }))
 }
 
 fn interval_count(function: &str, arg: &Argument) -> Result<i64> {
@@ -310,56 +257,45 @@ fn interval_count(function: &str, arg: &Argument) -> Result<i64> {
 }
 
 /// `dateTrunc('month', t, zone)`.
-pub(super) struct DateTrunc;
+pub(super) static DATE_TRUNC: Definition =
+    Definition::new("dateTrunc", Arity::Between(2, 3), bind_date_trunc)
+        .aliases(&["DATE_TRUNC"])
+        .case_insensitive();
 
-impl ScalarFunction for DateTrunc {
-    fn name(&self) -> &'static str {
-        "dateTrunc"
+fn bind_date_trunc(call: &Call<'_>) -> Result<Bound> {
+    let unit_name = super::source::constant_text(call.name, &call.args[0], "a unit")?;
+    let source = Source::new(call.name, &call.args[1].ty, call.args.get(2), call.context)?;
+    if let Some(digits) = super::unit::fraction_digits(&unit_name) {
+        let Source::DateTime64 { precision, .. } = source else {
+            return Err(illegal_time(call.name, &call.args[1].ty));
+        };
+        return Ok(trunc_fraction(
+            precision,
+            digits,
+            zone_name(&call.args[1].ty, call.args.get(2), call.name)?,
+        ));
     }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        &["DATE_TRUNC"]
+    let unit = super::unit::parse_unit(call.name, &unit_name)?;
+    let wide = matches!(source, Source::Date32(_) | Source::DateTime64 { .. });
+    if unit >= IntervalUnit::Week {
+        return Ok(trunc_to_days(source, unit, wide));
     }
-
-    fn case_insensitive(&self) -> bool {
-        true
+    if unit != IntervalUnit::Day && !source.has_time() {
+        return Err(illegal_time(call.name, &call.args[1].ty));
     }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(2, 3)
+    let zone = zone_name(&call.args[1].ty, call.args.get(2), call.name)?;
+    let clock = source.zone();
+    if wide {
+        let ty = SqlType::DateTime64 { precision: 0, zone };
+        return Ok(Bound::new(ty, move |operands: &[Operand], _: usize| {
+            let rounded = |second, offset| round_instant(second, offset, clock, unit, 1);
+            Ok(Arc::new(source.map_instants::<Int64Type>(&operands[1].array, rounded)) as ArrayRef)
+        }));
     }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let unit_name = super::source::constant_text(self.name(), &args[0], "a unit")?;
-        let source = Source::new(self.name(), &args[1].ty, args.get(2), context)?;
-        if let Some(digits) = super::unit::fraction_digits(&unit_name) {
-            let Source::DateTime64 { precision, .. } = source else {
-                return Err(illegal_time(self.name(), &args[1].ty));
-            };
-            return Ok(trunc_fraction(precision, digits, zone_name(&args[1].ty, args.get(2), self.name())?));
-        }
-        let unit = super::unit::parse_unit(self.name(), &unit_name)?;
-        let wide = matches!(source, Source::Date32(_) | Source::DateTime64 { .. });
-        if unit >= IntervalUnit::Week {
-            return Ok(trunc_to_days(source, unit, wide));
-        }
-        if unit != IntervalUnit::Day && !source.has_time() {
-            return Err(illegal_time(self.name(), &args[1].ty));
-        }
-        let zone = zone_name(&args[1].ty, args.get(2), self.name())?;
-        let clock = source.zone();
-        if wide {
-            let ty = SqlType::DateTime64 { precision: 0, zone };
-            return Ok(Bound::new(ty, move |operands: &[Operand], _: usize| {
-                let rounded = |second, offset| round_instant(second, offset, clock, unit, 1);
-                Ok(Arc::new(source.map_instants::<Int64Type>(&operands[1].array, rounded)) as ArrayRef)
-            }));
-        }
-        let kernel = round_kernel(source, unit, 1);
-        Ok(Bound::new(SqlType::DateTime(zone), move |operands: &[Operand], rows: usize| {
-            kernel(&operands[1..], rows)
-        }))
-    }
+    let kernel = round_kernel(source, unit, 1);
+    Ok(Bound::new(SqlType::DateTime(zone), move |operands: &[Operand], rows: usize| {
+        kernel(&operands[1..], rows)
+    }))
 }
 
 /// A `DateTime64` truncated to that many fractional digits.
@@ -390,30 +326,21 @@ fn trunc_to_days(source: Source, unit: IntervalUnit, wide: bool) -> Bound {
 }
 
 /// `toStartOfSecond(t)`: a DateTime64 without its fraction.
-pub(super) struct ToStartOfSecond;
+pub(super) static TO_START_OF_SECOND: Definition =
+    Definition::new("toStartOfSecond", Arity::Between(1, 2), bind_to_start_of_second);
 
-impl ScalarFunction for ToStartOfSecond {
-    fn name(&self) -> &'static str {
-        "toStartOfSecond"
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(1, 2)
-    }
-
-    fn bind(&self, args: &[Argument], _context: &FunctionContext) -> Result<Bound> {
-        let SqlType::DateTime64 { precision, .. } = &args[0].ty else {
-            return Err(illegal_time(self.name(), &args[0].ty));
-        };
-        let zone = zone_name(&args[0].ty, args.get(1), self.name())?;
-        let ticks = ticks_per_second(*precision);
-        let ty = SqlType::DateTime64 { precision: *precision, zone };
-        Ok(Bound::new(ty, move |operands: &[Operand], _: usize| {
-            let times = cast(first(operands), &DataType::Int64).map_err(Error::of_arrow)?;
-            let times = times.as_primitive::<Int64Type>();
-            Ok(Arc::new(times.unary::<_, Int64Type>(|tick| tick - tick.rem_euclid(ticks))) as ArrayRef)
-        }))
-    }
+fn bind_to_start_of_second(call: &Call<'_>) -> Result<Bound> {
+    let SqlType::DateTime64 { precision, .. } = &call.args[0].ty else {
+        return Err(illegal_time(call.name, &call.args[0].ty));
+    };
+    let zone = zone_name(&call.args[0].ty, call.args.get(1), call.name)?;
+    let ticks = ticks_per_second(*precision);
+    let ty = SqlType::DateTime64 { precision: *precision, zone };
+    Ok(Bound::new(ty, move |operands: &[Operand], _: usize| {
+        let times = cast(first(operands), &DataType::Int64).map_err(Error::of_arrow)?;
+        let times = times.as_primitive::<Int64Type>();
+        Ok(Arc::new(times.unary::<_, Int64Type>(|tick| tick - tick.rem_euclid(ticks))) as ArrayRef)
+    }))
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::source::{DAY, FIRST_DAY, HOUR, LAST_DAY, MINUTE, Source, ticks_per_second};
-use crate::FunctionContext;
-use crate::scalar::{Argument, Arity, Bound, Converter, Operand, ScalarFunction};
+use crate::scalar::definition::{Call, Definition};
+use crate::scalar::{Arity, Bound, Converter, Operand};
 
 /// ClickHouse's precision for a `Date32` plus hours.
 const DATE32_TIME_PRECISION: u8 = 3;
@@ -20,18 +20,11 @@ const TEXT_PRECISION: u8 = 3;
 /// 2299-12-31, the end of the table in which ClickHouse adds months.
 const LAST_TABLE_DAY: i32 = 120_529;
 
-pub(super) struct Shift {
-    name: &'static str,
-    aliases: &'static [&'static str],
-    unit: IntervalUnit,
-    /// 1 or -1.
-    sign: i64,
-}
-
 macro_rules! shifts {
     ($($constant:ident $name:literal $sign:literal $unit:ident;)+) => {
-        $(pub(super) static $constant: Shift =
-            Shift { name: $name, aliases: &[], unit: IntervalUnit::$unit, sign: $sign };)+
+        $(pub(super) static $constant: Definition = Definition::new($name, Arity::Exactly(2), |call| {
+            bind_shift(call, (0, 1), Step { unit: IntervalUnit::$unit, sign: $sign }, 0)
+        });)+
     };
 }
 
@@ -54,40 +47,24 @@ shifts! {
     SUBTRACT_YEARS "subtractYears" -1 Year;
 }
 
-impl ScalarFunction for Shift {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        self.aliases
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Exactly(2)
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        bind_shift(self.name, &args[0].ty, &args[1].ty, Step { unit: self.unit, sign: self.sign }, context, 0)
-    }
-}
-
 /// A unit and a direction.
 #[derive(Clone, Copy)]
 struct Step {
     unit: IntervalUnit,
+    /// 1 or -1.
     sign: i64,
 }
 
-/// The time is operand `time_index`, the number of units is the other one.
+/// Binds the arguments at `time` and `amount`. In the kernel the time is operand `time_index`, and the number of units
+/// is the other one.
 fn bind_shift(
-    name: &'static str,
-    time: &SqlType,
-    amount: &SqlType,
+    call: &Call<'_>,
+    (time, amount): (usize, usize),
     step: Step,
-    context: &FunctionContext,
     time_index: usize,
 ) -> Result<Bound> {
+    let (name, context) = (call.name, call.context);
+    let (time, amount) = (&call.args[time].ty, &call.args[amount].ty);
     let counts = amount.is_number() && !matches!(amount, SqlType::Decimal { .. });
     if !(counts || matches!(amount, SqlType::Interval(_))) {
         return Err(Error::new(
@@ -236,58 +213,39 @@ fn far_day(day: i64) -> i32 {
     day.clamp(i64::from(FIRST_DAY), i64::from(LAST_DAY)) as i32
 }
 
-/// `dateAdd('day', 3, t)` and `dateSub`: the unit as a constant string, then the number.
-pub(super) struct DateShift {
-    name: &'static str,
-    aliases: &'static [&'static str],
-    sign: i64,
-}
+pub(super) static DATE_ADD: Definition =
+    Definition::new("dateAdd", Arity::Between(2, 3), |call| bind_date_shift(call, 1)).sql_names(&[
+        "DATE_ADD",
+        "timestampAdd",
+        "TIMESTAMP_ADD",
+    ]);
+pub(super) static DATE_SUB: Definition =
+    Definition::new("dateSub", Arity::Between(2, 3), |call| bind_date_shift(call, -1)).sql_names(&[
+        "DATE_SUB",
+        "timestampSub",
+        "TIMESTAMP_SUB",
+    ]);
 
-pub(super) static DATE_ADD: DateShift =
-    DateShift { name: "dateAdd", aliases: &["DATE_ADD", "timestampAdd", "TIMESTAMP_ADD"], sign: 1 };
-pub(super) static DATE_SUB: DateShift =
-    DateShift { name: "dateSub", aliases: &["DATE_SUB", "timestampSub", "TIMESTAMP_SUB"], sign: -1 };
-
-impl ScalarFunction for DateShift {
-    fn name(&self) -> &'static str {
-        self.name
+/// `dateAdd('day', 3, t)`: the unit as a constant string, then the number. Or a time and an INTERVAL, in either order.
+fn bind_date_shift(call: &Call<'_>, sign: i64) -> Result<Bound> {
+    let name = call.name;
+    if let [first, second] = call.args {
+        let (time, amount) = if matches!(first.ty, SqlType::Interval(_)) { (1, 0) } else { (0, 1) };
+        let SqlType::Interval(unit) = call.args[amount].ty else {
+            let ty = &second.ty;
+            return Err(Error::new(
+                ErrorCode::IllegalTypeOfArgument,
+                format!("function `{name}` of two arguments takes an interval, got {ty}"),
+            ));
+        };
+        return bind_shift(call, (time, amount), Step { unit, sign }, time);
     }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        self.aliases
-    }
-
-    fn case_insensitive(&self) -> bool {
-        true
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(2, 3)
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        if let [time, amount] = args {
-            let (time, amount, time_index) = match (&time.ty, &amount.ty) {
-                (SqlType::Interval(_), _) => (amount, time, 1),
-                _ => (time, amount, 0),
-            };
-            let SqlType::Interval(unit) = amount.ty else {
-                return Err(Error::new(
-                    ErrorCode::IllegalTypeOfArgument,
-                    format!("function `{}` of two arguments takes an interval, got {}", self.name, amount.ty),
-                ));
-            };
-            let step = Step { unit, sign: self.sign };
-            return bind_shift(self.name, &time.ty, &amount.ty, step, context, time_index);
-        }
-        let unit = super::source::constant_text(self.name, &args[0], "a unit")?;
-        let step = Step { unit: super::unit::parse_unit(self.name, &unit)?, sign: self.sign };
-        let bound = bind_shift(self.name, &args[2].ty, &args[1].ty, step, context, 1)?;
-        let kernel = bound.kernel;
-        Ok(Bound::new(bound.return_type, move |operands: &[Operand], rows: usize| {
-            kernel.evaluate(&operands[1..], rows)
-        }))
-    }
+    let unit = super::source::constant_text(name, &call.args[0], "a unit")?;
+    let step = Step { unit: super::unit::parse_unit(name, &unit)?, sign };
+    let Bound { return_type, kernel } = bind_shift(call, (2, 1), step, 1)?;
+    Ok(Bound::new(return_type, move |operands: &[Operand], rows: usize| {
+        kernel.evaluate(&operands[1..], rows)
+    }))
 }
 
 #[cfg(test)]

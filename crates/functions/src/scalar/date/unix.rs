@@ -11,46 +11,38 @@ use super::best_effort;
 use super::format::Pattern;
 use super::source::{Source, constant_text, constant_zone, first, illegal_time};
 use crate::FunctionContext;
+use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
 
-pub(super) struct ToUnixTimestamp;
+pub(super) static TO_UNIX_TIMESTAMP: Definition =
+    Definition::new("toUnixTimestamp", Arity::Between(1, 2), bind_to_unix_timestamp);
 
-impl ScalarFunction for ToUnixTimestamp {
-    fn name(&self) -> &'static str {
-        "toUnixTimestamp"
+fn bind_to_unix_timestamp(call: &Call<'_>) -> Result<Bound> {
+    if call.args[0].ty == SqlType::String {
+        let zone = call.args.get(1).map(|zone| constant_zone(call.name, zone)).transpose()?;
+        let zone = zone.unwrap_or(call.context.zone);
+        return Ok(Bound::new(SqlType::UInt32, move |operands: &[Operand], _: usize| {
+            best_effort::parse_block(first(operands), zone)
+        }));
     }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(1, 2)
+    if let Some(zone) = call.args.get(1) {
+        constant_zone(call.name, zone)?;
     }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        if args[0].ty == SqlType::String {
-            let zone = args.get(1).map(|zone| constant_zone(self.name(), zone)).transpose()?;
-            let zone = zone.unwrap_or(context.zone);
-            return Ok(Bound::new(SqlType::UInt32, move |operands: &[Operand], _: usize| {
-                best_effort::parse_block(first(operands), zone)
-            }));
+    // The zone applies to text: a day begins at midnight in the session's zone.
+    let source = Source::new(call.name, &call.args[0].ty, None, call.context)?;
+    let ticks = match call.args[0].ty.stripped() {
+        SqlType::DateTime64 { precision, .. } => Some(10_i64.pow(u32::from(*precision))),
+        _ => None,
+    };
+    Ok(Bound::new(SqlType::UInt32, move |operands: &[Operand], _: usize| {
+        if let Some(ticks) = ticks {
+            expect_seconds(first(operands), ticks)?;
         }
-        if let Some(zone) = args.get(1) {
-            constant_zone(self.name(), zone)?;
-        }
-        // The zone applies to text: a day begins at midnight in the session's zone.
-        let source = Source::new(self.name(), &args[0].ty, None, context)?;
-        let ticks = match args[0].ty.stripped() {
-            SqlType::DateTime64 { precision, .. } => Some(10_i64.pow(u32::from(*precision))),
-            _ => None,
-        };
-        Ok(Bound::new(SqlType::UInt32, move |operands: &[Operand], _: usize| {
-            if let Some(ticks) = ticks {
-                expect_seconds(first(operands), ticks)?;
-            }
-            // Fractions of the last second before 1970 count as 0.
-            let cut = |second: i64| if ticks.is_some() { second.max(0) } else { second };
-            Ok(Arc::new(source.map_instants::<UInt32Type>(first(operands), |second, _| cut(second) as u32))
-                as ArrayRef)
-        }))
-    }
+        // Fractions of the last second before 1970 count as 0.
+        let cut = |second: i64| if ticks.is_some() { second.max(0) } else { second };
+        Ok(Arc::new(source.map_instants::<UInt32Type>(first(operands), |second, _| cut(second) as u32))
+            as ArrayRef)
+    }))
 }
 
 /// DECIMAL_OVERFLOW if a time is out of the range of 32-bit seconds.
@@ -71,44 +63,29 @@ fn expect_seconds(times: &ArrayRef, ticks: i64) -> Result<()> {
 }
 
 /// `fromUnixTimestamp(seconds)`; with a pattern of `formatDateTime` the result is a string.
-pub(super) struct FromUnixTimestamp;
+pub(super) static FROM_UNIX_TIMESTAMP: Definition =
+    Definition::new("fromUnixTimestamp", Arity::Between(1, 3), bind_from_unix_timestamp)
+        .aliases(&["FROM_UNIXTIME"])
+        .case_insensitive();
 
-impl ScalarFunction for FromUnixTimestamp {
-    fn name(&self) -> &'static str {
-        "fromUnixTimestamp"
+fn bind_from_unix_timestamp(call: &Call<'_>) -> Result<Bound> {
+    if !call.args[0].ty.is_integer() {
+        return Err(Error::new(
+            ErrorCode::IllegalTypeOfArgument,
+            format!("function `{}` takes an integer, got {}", call.name, call.args[0].ty),
+        ));
     }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        &["FROM_UNIXTIME"]
-    }
-
-    fn case_insensitive(&self) -> bool {
-        true
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(1, 3)
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        if !args[0].ty.is_integer() {
-            return Err(Error::new(
-                ErrorCode::IllegalTypeOfArgument,
-                format!("function `{}` takes an integer, got {}", self.name(), args[0].ty),
-            ));
-        }
-        let Some(pattern) = args.get(1) else {
-            return Ok(Bound::new(SqlType::DateTime(None), |operands: &[Operand], _: usize| {
-                to_seconds(first(operands))
-            }));
-        };
-        let pattern = Pattern::parse(self.name(), &constant_text(self.name(), pattern, "a pattern")?)?;
-        let zone = args.get(2).map(|zone| constant_zone(self.name(), zone)).transpose()?;
-        let source = Source::DateTime(zone.unwrap_or(context.zone));
-        Ok(Bound::new(SqlType::String, move |operands: &[Operand], _: usize| {
-            Ok(pattern.print_all(source, &to_seconds(first(operands))?))
-        }))
-    }
+    let Some(pattern) = call.args.get(1) else {
+        return Ok(Bound::new(SqlType::DateTime(None), |operands: &[Operand], _: usize| {
+            to_seconds(first(operands))
+        }));
+    };
+    let pattern = Pattern::parse(call.name, &constant_text(call.name, pattern, "a pattern")?)?;
+    let zone = call.args.get(2).map(|zone| constant_zone(call.name, zone)).transpose()?;
+    let source = Source::DateTime(zone.unwrap_or(call.context.zone));
+    Ok(Bound::new(SqlType::String, move |operands: &[Operand], _: usize| {
+        Ok(pattern.print_all(source, &to_seconds(first(operands))?))
+    }))
 }
 
 fn to_seconds(numbers: &ArrayRef) -> Result<ArrayRef> {

@@ -10,8 +10,8 @@ use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::clamp::date_of;
 use super::source::{Source, first};
-use crate::FunctionContext;
-use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction};
+use crate::scalar::definition::{Call, Definition};
+use crate::scalar::{Argument, Arity, Bound, Operand};
 
 /// Weeks begin on Monday instead of Sunday.
 pub(super) const MONDAY_FIRST: u8 = 1;
@@ -22,18 +22,15 @@ const FIRST_WEEKDAY: u8 = 4;
 /// Week 1 is the week of January 1st.
 const NEW_YEAR: u8 = 8;
 
-pub(super) static TO_WEEK: Week = Week { name: "toWeek", aliases: &["WEEK"], kind: Kind::Week };
-pub(super) static TO_YEAR_WEEK: Week =
-    Week { name: "toYearWeek", aliases: &["YEARWEEK"], kind: Kind::YearWeek };
-pub(super) static TO_START_OF_WEEK: Week = Week { name: "toStartOfWeek", aliases: &[], kind: Kind::Start };
-pub(super) static TO_LAST_DAY_OF_WEEK: Week =
-    Week { name: "toLastDayOfWeek", aliases: &[], kind: Kind::Last };
-
-pub(super) struct Week {
-    name: &'static str,
-    aliases: &'static [&'static str],
-    kind: Kind,
-}
+pub(super) static TO_WEEK: Definition =
+    Definition::new("toWeek", Arity::Between(1, 3), |call| bind(call, Kind::Week)).sql_names(&["WEEK"]);
+pub(super) static TO_YEAR_WEEK: Definition =
+    Definition::new("toYearWeek", Arity::Between(1, 3), |call| bind(call, Kind::YearWeek))
+        .sql_names(&["YEARWEEK"]);
+pub(super) static TO_START_OF_WEEK: Definition =
+    Definition::new("toStartOfWeek", Arity::Between(1, 3), |call| bind(call, Kind::Start));
+pub(super) static TO_LAST_DAY_OF_WEEK: Definition =
+    Definition::new("toLastDayOfWeek", Arity::Between(1, 3), |call| bind(call, Kind::Last));
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -43,36 +40,17 @@ enum Kind {
     Last,
 }
 
-impl ScalarFunction for Week {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        self.aliases
-    }
-
-    fn case_insensitive(&self) -> bool {
-        !self.aliases.is_empty()
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(1, 3)
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let source = Source::new(self.name, &args[0].ty, args.get(2), context)?;
-        let mode = constant_mode(self.name, args.get(1))?;
-        let kind = self.kind;
-        let ty = match kind {
-            Kind::Week => SqlType::UInt8,
-            Kind::YearWeek => SqlType::UInt32,
-            Kind::Start | Kind::Last => SqlType::Date,
-        };
-        Ok(Bound::new(ty, move |operands: &[Operand], _: usize| {
-            Ok(evaluate(kind, mode, source, first(operands)))
-        }))
-    }
+fn bind(call: &Call<'_>, kind: Kind) -> Result<Bound> {
+    let source = Source::new(call.name, &call.args[0].ty, call.args.get(2), call.context)?;
+    let mode = constant_mode(call.name, call.args.get(1))?;
+    let ty = match kind {
+        Kind::Week => SqlType::UInt8,
+        Kind::YearWeek => SqlType::UInt32,
+        Kind::Start | Kind::Last => SqlType::Date,
+    };
+    Ok(Bound::new(ty, move |operands: &[Operand], _: usize| {
+        Ok(evaluate(kind, mode, source, first(operands)))
+    }))
 }
 
 fn evaluate(kind: Kind, mode: u8, source: Source, array: &ArrayRef) -> ArrayRef {

@@ -10,7 +10,8 @@ use basalt_base::{Error, Result, SqlType, bail};
 
 use super::hierarchy::{Hierarchy, key_lists};
 use crate::FunctionContext;
-use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction, Volatility};
+use crate::scalar::definition::{Call, Definition};
+use crate::scalar::{Argument, Arity, Bound, Operand, Volatility};
 
 /// The children of each key, in the order of a scan.
 type Children = HashMap<u64, Vec<u64>>;
@@ -63,48 +64,24 @@ fn below(children: &Children, key: u64, level: usize) -> Vec<u64> {
     if level == 0 { found } else { front }
 }
 
-pub(super) struct DictGetChildren;
+pub(super) static DICT_GET_CHILDREN: Definition =
+    Definition::new("dictGetChildren", Arity::Exactly(2), bind_dict_get_children)
+        .volatility(Volatility::Stable);
 
-impl ScalarFunction for DictGetChildren {
-    fn name(&self) -> &'static str {
-        "dictGetChildren"
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Exactly(2)
-    }
-
-    fn volatility(&self) -> Volatility {
-        Volatility::Stable
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        bind(self.name(), args, 1, context)
-    }
+fn bind_dict_get_children(call: &Call<'_>) -> Result<Bound> {
+    bind(call.name, call.args, 1, call.context)
 }
 
-pub(super) struct DictGetDescendants;
+pub(super) static DICT_GET_DESCENDANTS: Definition =
+    Definition::new("dictGetDescendants", Arity::Between(2, 3), bind_dict_get_descendants)
+        .volatility(Volatility::Stable);
 
-impl ScalarFunction for DictGetDescendants {
-    fn name(&self) -> &'static str {
-        "dictGetDescendants"
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(2, 3)
-    }
-
-    fn volatility(&self) -> Volatility {
-        Volatility::Stable
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let level = match args.get(2) {
-            None => 0,
-            Some(level) => level_of(level)?,
-        };
-        bind(self.name(), args, level, context)
-    }
+fn bind_dict_get_descendants(call: &Call<'_>) -> Result<Bound> {
+    let level = match call.args.get(2) {
+        None => 0,
+        Some(level) => level_of(level)?,
+    };
+    bind(call.name, call.args, level, call.context)
 }
 
 fn level_of(level: &Argument) -> Result<usize> {

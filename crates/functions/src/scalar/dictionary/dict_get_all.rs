@@ -9,65 +9,50 @@ use basalt_base::types::TupleElement;
 use basalt_base::{Error, Result, SqlType, bail};
 
 use super::lookup::{Lookup, null_in_key};
-use crate::FunctionContext;
-use crate::scalar::{Argument, Arity, Bound, Nulls, Operand, ScalarFunction, Volatility};
+use crate::scalar::definition::{Call, Definition};
+use crate::scalar::{Argument, Arity, Bound, Operand, Volatility};
 
-pub(super) struct DictGetAll;
+pub(super) static DICT_GET_ALL: Definition =
+    Definition::new("dictGetAll", Arity::Between(3, 4), bind_dict_get_all)
+        .sees_null()
+        .volatility(Volatility::Stable);
 
-impl ScalarFunction for DictGetAll {
-    fn name(&self) -> &'static str {
-        "dictGetAll"
+fn bind_dict_get_all(call: &Call<'_>) -> Result<Bound> {
+    let lookup = Lookup::bind(call.name, &call.args[0], &call.args[2..3], call.context)?;
+    let (attributes, is_tuple) = lookup.attributes(call.name, &call.args[1])?;
+    if lookup.takes_null() {
+        bail!(
+            UnsupportedMethod,
+            "function `dictGetAll` takes no key that may be NULL, got {}",
+            call.args[2].ty
+        );
     }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(3, 4)
-    }
-
-    fn nulls(&self) -> Nulls {
-        Nulls::Custom
-    }
-
-    fn volatility(&self) -> Volatility {
-        Volatility::Stable
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let lookup = Lookup::bind(self.name(), &args[0], &args[2..3], context)?;
-        let (attributes, is_tuple) = lookup.attributes(self.name(), &args[1])?;
-        if lookup.takes_null() {
-            bail!(
-                UnsupportedMethod,
-                "function `dictGetAll` takes no key that may be NULL, got {}",
-                args[2].ty
-            );
+    let limit = call.args.get(3).map(limit_of).transpose()?;
+    let attribute = |&at: &usize| &lookup.dictionary.attributes()[at];
+    let ty = if is_tuple {
+        let elements = attributes.iter().map(attribute).map(|attribute| TupleElement {
+            name: Some(attribute.name.clone()),
+            ty: SqlType::array_of(attribute.ty.clone()),
+        });
+        SqlType::Tuple(elements.collect())
+    } else {
+        SqlType::array_of(attribute(&attributes[0]).ty.clone())
+    };
+    let tuple = is_tuple.then(|| ty.struct_fields());
+    Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
+        let (keys, nulls) = lookup.keys(&operands[2..], rows)?;
+        if nulls.is_some() {
+            return Err(null_in_key("an array"));
         }
-        let limit = args.get(3).map(limit_of).transpose()?;
-        let attribute = |&at: &usize| &lookup.dictionary.attributes()[at];
-        let ty = if is_tuple {
-            let elements = attributes.iter().map(attribute).map(|attribute| TupleElement {
-                name: Some(attribute.name.clone()),
-                ty: SqlType::array_of(attribute.ty.clone()),
-            });
-            SqlType::Tuple(elements.collect())
-        } else {
-            SqlType::array_of(attribute(&attributes[0]).ty.clone())
-        };
-        let tuple = is_tuple.then(|| ty.struct_fields());
-        Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
-            let (keys, nulls) = lookup.keys(&operands[2..], rows)?;
-            if nulls.is_some() {
-                return Err(null_in_key("an array"));
+        let mut lists = lookup.dictionary.get_all(&attributes, &keys, limit)?;
+        match &tuple {
+            None => lists.pop().ok_or_else(|| Error::logical("a lookup of no attribute")),
+            Some(fields) => {
+                let tuple = StructArray::try_new(fields.clone(), lists, None).map_err(Error::of_arrow)?;
+                Ok(Arc::new(tuple) as ArrayRef)
             }
-            let mut lists = lookup.dictionary.get_all(&attributes, &keys, limit)?;
-            match &tuple {
-                None => lists.pop().ok_or_else(|| Error::logical("a lookup of no attribute")),
-                Some(fields) => {
-                    let tuple = StructArray::try_new(fields.clone(), lists, None).map_err(Error::of_arrow)?;
-                    Ok(Arc::new(tuple) as ArrayRef)
-                }
-            }
-        }))
-    }
+        }
+    }))
 }
 
 fn limit_of(limit: &Argument) -> Result<usize> {

@@ -11,56 +11,41 @@ use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 use basalt_dict::{Dictionary, KeyForm};
 
 use super::lookup::{attribute_position, open};
-use crate::FunctionContext;
 use crate::scalar::conversion::{Exact, Inexact};
-use crate::scalar::{Argument, Arity, Bound, Nulls, Operand, ScalarFunction, Volatility};
+use crate::scalar::definition::{Call, Definition};
+use crate::scalar::{Arity, Bound, Operand, Volatility};
 
-pub(super) struct DictGetKeys;
+pub(super) static DICT_GET_KEYS: Definition =
+    Definition::new("dictGetKeys", Arity::Exactly(3), bind_dict_get_keys)
+        .sees_null()
+        .volatility(Volatility::Stable);
 
-impl ScalarFunction for DictGetKeys {
-    fn name(&self) -> &'static str {
-        "dictGetKeys"
+fn bind_dict_get_keys(call: &Call<'_>) -> Result<Bound> {
+    let dictionary = open(call.name, &call.args[0], call.context)?;
+    if dictionary.range_type().is_some() || dictionary.key_form() == KeyForm::Text {
+        bail!(
+            UnsupportedMethod,
+            "function `dictGetKeys` takes no dictionary of layout {}: it has no keys that could be listed",
+            dictionary.layout()
+        );
     }
-
-    fn arity(&self) -> Arity {
-        Arity::Exactly(3)
-    }
-
-    fn nulls(&self) -> Nulls {
-        Nulls::Custom
-    }
-
-    fn volatility(&self) -> Volatility {
-        Volatility::Stable
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let dictionary = open(self.name(), &args[0], context)?;
-        if dictionary.range_type().is_some() || dictionary.key_form() == KeyForm::Text {
-            bail!(
-                UnsupportedMethod,
-                "function `dictGetKeys` takes no dictionary of layout {}: it has no keys that could be listed",
-                dictionary.layout()
-            );
-        }
-        let attribute = attribute_position(self.name(), &args[1], dictionary.as_ref());
-        let attribute = attribute.map_err(|error| match error.code() {
-            ErrorCode::BadArguments => Error::new(ErrorCode::IllegalColumn, error.message()),
-            _ => error,
-        })?;
-        let ty = dictionary.attributes()[attribute].ty.clone();
-        let to = if args[2].ty.accepts_null() { ty.clone().into_nullable() } else { ty };
-        let value = Exact::new(&args[2].ty, &to, context, Inexact::Fails)?;
-        let element = match dictionary.key_types() {
-            [key] => key.clone(),
-            keys => SqlType::tuple_of(keys.iter().cloned()),
-        };
-        let inverse = Inverse { dictionary, attribute, element: element.clone(), index: OnceLock::new() };
-        Ok(Bound::new(SqlType::array_of(element), move |operands: &[Operand], rows: usize| {
-            let values = value.convert(&operands[2].full(rows)?);
-            inverse.keys(&values.map_err(|error| error.within("the value of `dictGetKeys`"))?)
-        }))
-    }
+    let attribute = attribute_position(call.name, &call.args[1], dictionary.as_ref());
+    let attribute = attribute.map_err(|error| match error.code() {
+        ErrorCode::BadArguments => Error::new(ErrorCode::IllegalColumn, error.message()),
+        _ => error,
+    })?;
+    let ty = dictionary.attributes()[attribute].ty.clone();
+    let to = if call.args[2].ty.accepts_null() { ty.clone().into_nullable() } else { ty };
+    let value = Exact::new(&call.args[2].ty, &to, call.context, Inexact::Fails)?;
+    let element = match dictionary.key_types() {
+        [key] => key.clone(),
+        keys => SqlType::tuple_of(keys.iter().cloned()),
+    };
+    let inverse = Inverse { dictionary, attribute, element: element.clone(), index: OnceLock::new() };
+    Ok(Bound::new(SqlType::array_of(element), move |operands: &[Operand], rows: usize| {
+        let values = value.convert(&operands[2].full(rows)?);
+        inverse.keys(&values.map_err(|error| error.within("the value of `dictGetKeys`"))?)
+    }))
 }
 
 /// The map from values of an attribute to keys, read once per query at the first block.

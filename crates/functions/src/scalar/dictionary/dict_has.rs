@@ -7,39 +7,23 @@ use arrow::datatypes::DataType;
 use basalt_base::{Result, SqlType};
 
 use super::lookup::Lookup;
-use crate::FunctionContext;
-use crate::scalar::{Argument, Arity, Bound, Kernel, Nulls, Operand, ScalarFunction, Volatility};
+use crate::scalar::definition::{Call, Definition};
+use crate::scalar::{Arity, Bound, Kernel, Operand, Volatility};
 
-pub(super) struct DictHas;
+pub(super) static DICT_HAS: Definition = Definition::new("dictHas", Arity::Between(2, 3), bind_dict_has)
+    .sees_null()
+    .volatility(Volatility::Stable);
 
-impl ScalarFunction for DictHas {
-    fn name(&self) -> &'static str {
-        "dictHas"
+fn bind_dict_has(call: &Call<'_>) -> Result<Bound> {
+    if call.args[1].ty.stripped() == &SqlType::Nothing {
+        return Ok(Bound::new(call.args[1].ty.clone(), |_: &[Operand], rows: usize| {
+            Ok(new_null_array(&DataType::Null, rows))
+        }));
     }
-
-    fn arity(&self) -> Arity {
-        Arity::Between(2, 3)
-    }
-
-    fn nulls(&self) -> Nulls {
-        Nulls::Custom
-    }
-
-    fn volatility(&self) -> Volatility {
-        Volatility::Stable
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        if args[1].ty.stripped() == &SqlType::Nothing {
-            return Ok(Bound::new(args[1].ty.clone(), |_: &[Operand], rows: usize| {
-                Ok(new_null_array(&DataType::Null, rows))
-            }));
-        }
-        let lookup = Lookup::bind(self.name(), &args[0], &args[1..], context)?;
-        lookup.check_count(self.name(), args.len(), 1 + lookup.width())?;
-        let ty = if lookup.nullable { SqlType::UInt8.into_nullable() } else { SqlType::UInt8 };
-        Ok(Bound::new(ty, HasKernel { lookup }))
-    }
+    let lookup = Lookup::bind(call.name, &call.args[0], &call.args[1..], call.context)?;
+    lookup.check_count(call.name, call.args.len(), 1 + lookup.width())?;
+    let ty = if lookup.nullable { SqlType::UInt8.into_nullable() } else { SqlType::UInt8 };
+    Ok(Bound::new(ty, HasKernel { lookup }))
 }
 
 struct HasKernel {

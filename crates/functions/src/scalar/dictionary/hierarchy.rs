@@ -11,7 +11,8 @@ use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::lookup::Lookup;
 use crate::FunctionContext;
-use crate::scalar::{Argument, Arity, Bound, Operand, ScalarFunction, Volatility};
+use crate::scalar::definition::{Call, Definition};
+use crate::scalar::{Argument, Arity, Bound, Operand, Volatility};
 
 /// Ancestors beyond this depth are assumed to be a cycle and left out.
 const DEPTH_MAX: usize = 1_000;
@@ -97,80 +98,41 @@ pub(super) fn key_lists(lists: Vec<Vec<u64>>) -> Result<ArrayRef> {
     Ok(Arc::new(ListArray::try_new(field, offsets, Arc::new(keys), None).map_err(Error::of_arrow)?))
 }
 
-pub(super) struct DictGetHierarchy;
+pub(super) static DICT_GET_HIERARCHY: Definition =
+    Definition::new("dictGetHierarchy", Arity::Exactly(2), bind_dict_get_hierarchy)
+        .volatility(Volatility::Stable);
 
-impl ScalarFunction for DictGetHierarchy {
-    fn name(&self) -> &'static str {
-        "dictGetHierarchy"
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Exactly(2)
-    }
-
-    fn volatility(&self) -> Volatility {
-        Volatility::Stable
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let hierarchy = Hierarchy::bind(self.name(), &args[0], &args[1], context)?;
-        Ok(Bound::new(SqlType::array_of(SqlType::UInt64), move |operands: &[Operand], rows: usize| {
-            let chains = hierarchy.chains(&operands[1..], rows)?;
-            key_lists(chains)
-        }))
-    }
+fn bind_dict_get_hierarchy(call: &Call<'_>) -> Result<Bound> {
+    let hierarchy = Hierarchy::bind(call.name, &call.args[0], &call.args[1], call.context)?;
+    Ok(Bound::new(SqlType::array_of(SqlType::UInt64), move |operands: &[Operand], rows: usize| {
+        let chains = hierarchy.chains(&operands[1..], rows)?;
+        key_lists(chains)
+    }))
 }
 
-pub(super) struct DictGetRoot;
+pub(super) static DICT_GET_ROOT: Definition =
+    Definition::new("dictGetRoot", Arity::Exactly(2), bind_dict_get_root).volatility(Volatility::Stable);
 
-impl ScalarFunction for DictGetRoot {
-    fn name(&self) -> &'static str {
-        "dictGetRoot"
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Exactly(2)
-    }
-
-    fn volatility(&self) -> Volatility {
-        Volatility::Stable
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let hierarchy = Hierarchy::bind(self.name(), &args[0], &args[1], context)?;
-        Ok(Bound::new(SqlType::UInt64, move |operands: &[Operand], rows: usize| {
-            let chains = hierarchy.chains(&operands[1..], rows)?;
-            let roots = chains.iter().map(|chain| chain.last().copied().unwrap_or_default());
-            Ok(Arc::new(UInt64Array::from_iter_values(roots)) as ArrayRef)
-        }))
-    }
+fn bind_dict_get_root(call: &Call<'_>) -> Result<Bound> {
+    let hierarchy = Hierarchy::bind(call.name, &call.args[0], &call.args[1], call.context)?;
+    Ok(Bound::new(SqlType::UInt64, move |operands: &[Operand], rows: usize| {
+        let chains = hierarchy.chains(&operands[1..], rows)?;
+        let roots = chains.iter().map(|chain| chain.last().copied().unwrap_or_default());
+        Ok(Arc::new(UInt64Array::from_iter_values(roots)) as ArrayRef)
+    }))
 }
 
-pub(super) struct DictIsIn;
+pub(super) static DICT_IS_IN: Definition =
+    Definition::new("dictIsIn", Arity::Exactly(3), bind_dict_is_in).volatility(Volatility::Stable);
 
-impl ScalarFunction for DictIsIn {
-    fn name(&self) -> &'static str {
-        "dictIsIn"
-    }
-
-    fn arity(&self) -> Arity {
-        Arity::Exactly(3)
-    }
-
-    fn volatility(&self) -> Volatility {
-        Volatility::Stable
-    }
-
-    fn bind(&self, args: &[Argument], context: &FunctionContext) -> Result<Bound> {
-        let hierarchy = Hierarchy::bind(self.name(), &args[0], &args[1], context)?;
-        let ancestor = Lookup::bind(self.name(), &args[0], &args[2..], context)?;
-        Ok(Bound::new(SqlType::UInt8, move |operands: &[Operand], rows: usize| {
-            let chains = hierarchy.chains(&operands[1..], rows)?;
-            let (ancestors, _) = ancestor.keys(&operands[2..], rows)?;
-            let ancestors = ancestors[0].as_primitive::<UInt64Type>();
-            let is_in =
-                chains.iter().zip(ancestors.values()).map(|(chain, key)| u8::from(chain.contains(key)));
-            Ok(Arc::new(UInt8Array::from_iter_values(is_in)) as ArrayRef)
-        }))
-    }
+fn bind_dict_is_in(call: &Call<'_>) -> Result<Bound> {
+    let hierarchy = Hierarchy::bind(call.name, &call.args[0], &call.args[1], call.context)?;
+    let ancestor = Lookup::bind(call.name, &call.args[0], &call.args[2..], call.context)?;
+    Ok(Bound::new(SqlType::UInt8, move |operands: &[Operand], rows: usize| {
+        let chains = hierarchy.chains(&operands[1..], rows)?;
+        let (ancestors, _) = ancestor.keys(&operands[2..], rows)?;
+        let ancestors = ancestors[0].as_primitive::<UInt64Type>();
+        let is_in = chains.iter().zip(ancestors.values()).map(|(chain, key)| u8::from(chain.contains(key)));
+        Ok(Arc::new(UInt8Array::from_iter_values(is_in)) as ArrayRef)
+    }))
 }
