@@ -12,18 +12,34 @@ use datafusion::physical_plan::ExecutionPlan;
 /// The operator that replaces another one; `None` if it stays.
 pub type Replacement = Result<Option<Arc<dyn ExecutionPlan>>>;
 
-/// The rule: replaces operators bottom up. Schemas must not change.
+/// The rule: replaces operators. Schemas must not change.
 pub struct EachOperator {
     name: &'static str,
     replace: fn(&Arc<dyn ExecutionPlan>) -> Replacement,
+    order: Order,
+}
+
+#[derive(Clone, Copy)]
+enum Order {
+    BottomUp,
+    TopDown,
 }
 
 impl EachOperator {
+    /// A rule that replaces the inputs of an operator before the operator.
     pub const fn new(
         name: &'static str,
         replace: fn(&Arc<dyn ExecutionPlan>) -> Replacement,
     ) -> EachOperator {
-        EachOperator { name, replace }
+        EachOperator { name, replace, order: Order::BottomUp }
+    }
+
+    /// A rule that replaces an operator before its inputs.
+    pub(crate) const fn top_down(
+        name: &'static str,
+        replace: fn(&Arc<dyn ExecutionPlan>) -> Replacement,
+    ) -> EachOperator {
+        EachOperator { name, replace, order: Order::TopDown }
     }
 }
 
@@ -39,11 +55,14 @@ impl PhysicalOptimizerRule for EachOperator {
         plan: Arc<dyn ExecutionPlan>,
         _config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| {
+        let replaced = |node: Arc<dyn ExecutionPlan>| {
             let replacement = (self.replace)(&node)?;
             Ok(replacement.map_or_else(|| Transformed::no(node), Transformed::yes))
-        })
-        .data()
+        };
+        match self.order {
+            Order::BottomUp => plan.transform_up(replaced).data(),
+            Order::TopDown => plan.transform_down(replaced).data(),
+        }
     }
 
     fn name(&self) -> &str {

@@ -7,7 +7,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan};
@@ -46,9 +45,5 @@ impl OneInput for OnceOperator {
 
     fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<OnceOperator> {
         Ok(OnceOperator { input })
-    }
-
-    fn run(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        self.input.execute(partition, context)
     }
 }

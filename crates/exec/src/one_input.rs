@@ -50,7 +50,10 @@ pub trait OneInput: DisplayAs + Send + Sync + Sized + 'static {
         &[]
     }
 
-    fn run(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream>;
+    /// By default passes the input's rows on.
+    fn run(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        self.input().execute(partition, context)
+    }
 }
 
 /// The operator.

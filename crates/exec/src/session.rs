@@ -38,7 +38,7 @@ use crate::large_limit::LARGE_LIMIT;
 use crate::once::COMPUTED_ONCE;
 use crate::outer_join::PADDED_SIDES;
 use crate::pause::Pause;
-use crate::row_order::rules::{OneStream, WHOLE_AGGREGATES};
+use crate::row_order::rules::{ONE_STREAM, WHOLE_AGGREGATES};
 use crate::wide_constants::WIDE_CONSTANTS;
 
 /// The early and late rules of the caller are placed before this rule.
@@ -97,7 +97,7 @@ fn operator_rules(mut early: Vec<OperatorRule>, mut late: Vec<OperatorRule>) -> 
         [Arc::new(COMPUTED_ONCE), Arc::new(WHOLE_AGGREGATES), Arc::new(PADDED_SIDES)];
     early.splice(0..0, ours);
     let ours: [OperatorRule; 4] =
-        [Arc::new(CUT_LISTS), Arc::new(WIDE_CONSTANTS), Arc::new(DEALT_EARLY), Arc::new(OneStream)];
+        [Arc::new(CUT_LISTS), Arc::new(WIDE_CONSTANTS), Arc::new(DEALT_EARLY), Arc::new(ONE_STREAM)];
     late.splice(0..0, ours);
     late.push(Arc::new(LARGE_LIMIT));
     let mut rules = PhysicalOptimizer::new().rules;

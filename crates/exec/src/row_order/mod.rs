@@ -17,7 +17,6 @@ use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchemaRef, DataFusionError, Result};
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Distinct, Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 use datafusion::physical_expr::{LexOrdering, OrderingRequirements};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties};
@@ -158,9 +157,5 @@ impl OneInput for InOrderOperator {
 
     fn over(&self, input: Arc<dyn ExecutionPlan>) -> Result<InOrderOperator> {
         Ok(InOrderOperator { input, order: self.order.clone() })
-    }
-
-    fn run(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        self.input.execute(partition, context)
     }
 }

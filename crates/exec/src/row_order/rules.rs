@@ -3,9 +3,6 @@
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::filter::FilterExec;
@@ -27,38 +24,17 @@ pub(crate) const WHOLE_AGGREGATES: EachOperator = EachOperator::new("whole_aggre
 
 /// Ordered rows are not repartitioned and merged again, nor are those of a single stream below a LIMIT. To be applied
 /// when operators are in place.
-#[derive(Debug)]
-pub struct OneStream;
-
-impl PhysicalOptimizerRule for OneStream {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _config: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_down(|plan| {
-            let is_limit = plan.is::<CoalescePartitionsExec>() && plan.fetch().is_some();
-            let changed = match plan.children().as_slice() {
-                [child] if is_limit => match straight(child, is_stream)? {
-                    Some(child) => Some(over_inputs(&plan, vec![child])?),
-                    None => None,
-                },
-                _ if puts_together(&plan) => straight(&plan, is_mark)?,
-                _ => None,
-            };
-            Ok(changed.map_or_else(|| Transformed::no(plan), Transformed::yes))
-        })
-        .data()
+pub(crate) const ONE_STREAM: EachOperator = EachOperator::top_down("one_stream", |plan| {
+    let is_limit = plan.is::<CoalescePartitionsExec>() && plan.fetch().is_some();
+    match plan.children().as_slice() {
+        [child] if is_limit => match straight(child, is_stream)? {
+            Some(child) => over_inputs(plan, vec![child]).map(Some),
+            None => Ok(None),
+        },
+        _ if puts_together(plan) => straight(plan, is_mark),
+        _ => Ok(None),
     }
-
-    fn name(&self) -> &str {
-        "one_stream"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+});
 
 /// Merges the two phases of an aggregation over ordered rows.
 fn whole(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
