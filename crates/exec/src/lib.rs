@@ -23,9 +23,9 @@
 
 mod checked;
 mod cut_lists;
-mod dealt_early;
 pub mod direct_join;
 pub mod each_operator;
+mod early_repartition;
 pub mod error;
 mod extension;
 pub mod extremes;

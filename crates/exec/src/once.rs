@@ -16,11 +16,11 @@ use crate::one_input::{OneInput, OneInputExec};
 
 /// The rule, to be applied before filters are pushed down.
 pub(crate) const COMPUTED_ONCE: EachOperator = EachOperator::new("computed_once", |node| {
-    let is_random = node.downcast_ref::<ProjectionExec>().is_some_and(holds_chance);
-    Ok(is_random.then(|| Arc::new(OneInputExec(OnceOperator { input: Arc::clone(node) })) as _))
+    let has_random = node.downcast_ref::<ProjectionExec>().is_some_and(has_random_columns);
+    Ok(has_random.then(|| Arc::new(OneInputExec(OnceOperator { input: Arc::clone(node) })) as _))
 });
 
-fn holds_chance(projection: &ProjectionExec) -> bool {
+fn has_random_columns(projection: &ProjectionExec) -> bool {
     projection.expr().iter().any(|column| is_volatile(&column.expr))
 }
 

@@ -32,7 +32,7 @@ use datafusion::prelude::SessionConfig;
 
 use crate::checked::CHECKED_JOINS;
 use crate::cut_lists::CUT_LISTS;
-use crate::dealt_early::DEALT_EARLY;
+use crate::early_repartition::EARLY_REPARTITION;
 use crate::extension::OperatorPlanner;
 use crate::large_limit::LARGE_LIMIT;
 use crate::once::COMPUTED_ONCE;
@@ -97,7 +97,7 @@ fn operator_rules(mut early: Vec<OperatorRule>, mut late: Vec<OperatorRule>) -> 
         [Arc::new(COMPUTED_ONCE), Arc::new(WHOLE_AGGREGATES), Arc::new(PADDED_SIDES)];
     early.splice(0..0, ours);
     let ours: [OperatorRule; 4] =
-        [Arc::new(CUT_LISTS), Arc::new(WIDE_CONSTANTS), Arc::new(DEALT_EARLY), Arc::new(ONE_STREAM)];
+        [Arc::new(CUT_LISTS), Arc::new(WIDE_CONSTANTS), Arc::new(EARLY_REPARTITION), Arc::new(ONE_STREAM)];
     late.splice(0..0, ours);
     late.push(Arc::new(LARGE_LIMIT));
     let mut rules = PhysicalOptimizer::new().rules;

@@ -9,7 +9,7 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A response.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     /// Names are in lower case.
     pub headers: Vec<(String, String)>,
@@ -18,7 +18,7 @@ pub struct Answer {
     pub is_whole: bool,
 }
 
-impl Answer {
+impl Response {
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
@@ -35,7 +35,7 @@ pub fn request(
     target: &str,
     headers: &[(&str, &str)],
     body: &[u8],
-) -> Answer {
+) -> Response {
     let mut connection = Connection::open(address);
     connection.send(method, target, headers, body);
     connection.receive()
@@ -78,7 +78,7 @@ impl Connection {
         matches!(self.stream.read(&mut [0; 1]), Ok(0))
     }
 
-    pub fn receive(&mut self) -> Answer {
+    pub fn receive(&mut self) -> Response {
         let mut line = self.line().expect("a status line");
         let status =
             line.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or_else(|| panic!("{line}"));
@@ -90,7 +90,7 @@ impl Connection {
                 None => break,
             }
         }
-        let mut answer = Answer { status, headers, body: Vec::new(), is_whole: true };
+        let mut answer = Response { status, headers, body: Vec::new(), is_whole: true };
         if answer.header("transfer-encoding") == Some("chunked") {
             answer.is_whole = self.read_chunks(&mut answer.body).is_some();
         } else if let Some(length) = answer.header("content-length").and_then(|text| text.parse().ok()) {

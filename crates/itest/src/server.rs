@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use crate::http::{self, Answer};
+use crate::http::{self, Response};
 use crate::program;
 use crate::waiting::{check, wait_until};
 
@@ -81,7 +81,7 @@ impl Server {
     }
 
     /// The answer to a statement in the body of a POST.
-    pub fn post(&self, query_string: &str, body: &[u8]) -> Answer {
+    pub fn post(&self, query_string: &str, body: &[u8]) -> Response {
         http::request(self.address, "POST", &format!("/?{query_string}"), &[], body)
     }
 
@@ -103,7 +103,7 @@ impl Server {
         });
     }
 
-    pub fn get(&self, target: &str) -> Answer {
+    pub fn get(&self, target: &str) -> Response {
         http::request(self.address, "GET", target, &[], b"")
     }
 

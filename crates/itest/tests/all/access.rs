@@ -3,13 +3,13 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use basalt_itest::http::{Answer, encode, request};
+use basalt_itest::http::{Response, encode, request};
 use basalt_itest::program::run;
 use basalt_itest::server::Server;
 use tempfile::tempdir;
 
 #[track_caller]
-fn check(answer: &Answer, status: u16, text: &str) {
+fn check(answer: &Response, status: u16, text: &str) {
     assert_eq!(answer.status, status, "{}", answer.text());
     assert!(answer.text().contains(text), "{}", answer.text());
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use basalt_itest::http::{Answer, Connection, encode, request};
+use basalt_itest::http::{Connection, Response, encode, request};
 use basalt_itest::server::Server;
 use tempfile::{TempDir, tempdir};
 
@@ -14,12 +14,12 @@ fn server() -> (TempDir, Server) {
 }
 
 #[track_caller]
-fn check(answer: &Answer, status: u16, body: &str) {
+fn check(answer: &Response, status: u16, body: &str) {
     assert_eq!((answer.status, answer.text().as_str()), (status, body), "{:?}", answer.headers);
 }
 
 #[track_caller]
-fn check_error(answer: &Answer, status: u16, number: &str) {
+fn check_error(answer: &Response, status: u16, number: &str) {
     assert_eq!(answer.status, status, "{}", answer.text());
     assert_eq!(answer.header("x-clickhouse-exception-code"), Some(number));
     assert!(answer.text().starts_with(&format!("Code: {number}. DB::Exception: ")), "{}", answer.text());

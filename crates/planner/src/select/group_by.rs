@@ -14,7 +14,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
 use super::bound_clauses::BoundClauses;
 use super::order_by::position;
-use super::{chance, injective, inner_totals};
+use super::{injective, inner_totals, random};
 use crate::bound_expr::{
     BoundExpr, collect, contains, is_aggregate, is_column, is_unnest, is_window, native_cast, or_default,
 };
@@ -167,10 +167,10 @@ pub(super) fn plan(
             Sets::Plain if !with_totals => injective::hoisted(session, keys),
             _ => keys,
         };
-        grouped.plan = chance::draw_in_aggregates(session, clauses, &mut calls, grouped.plan)?;
+        grouped.plan = random::draw_in_aggregates(session, clauses, &mut calls, grouped.plan)?;
         grouped = aggregate(session, sets, keys, calls, clauses, grouped.plan)?;
     }
-    let (drawn_from, drawn) = chance::draw(session, grouped.plan, clauses.exprs())?;
+    let (drawn_from, drawn) = random::draw(session, grouped.plan, clauses.exprs())?;
     grouped.plan = drawn_from;
     clauses.replace(&drawn)?;
     inner_totals::follow(totals, &drawn)?;

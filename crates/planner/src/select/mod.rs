@@ -3,7 +3,6 @@
 mod array_join;
 mod assembly;
 mod bound_clauses;
-mod chance;
 mod from;
 mod group_by;
 mod injective;
@@ -13,6 +12,7 @@ mod join;
 mod limit;
 mod order_by;
 mod query;
+mod random;
 mod relation;
 mod set_operation;
 mod totals;

@@ -7,8 +7,9 @@ use basalt_functions::prewhere::Prewhere;
 use basalt_sql::ast;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
+use super::bound_clauses::BoundClauses;
 use super::relation::FromNames;
-use super::{assembly, chance, clauses, from, group_by, inner_totals, items, set_operation, totals, unnest};
+use super::{assembly, from, group_by, inner_totals, items, random, set_operation, totals, unnest};
 use crate::bound_expr::{all_of, replace};
 use crate::correlated;
 use crate::expr::Binder;
@@ -85,7 +86,7 @@ fn filter_rows(
     clauses: &mut BoundClauses,
     totals: &mut Option<LogicalPlan>,
 ) -> Result<LogicalPlan> {
-    let (plan, drawn) = chance::draw(session, plan, std::iter::once(&filter))?;
+    let (plan, drawn) = random::draw(session, plan, std::iter::once(&filter))?;
     filter = replace(filter, &drawn)?;
     let (plan, unfolded) = unnest::unfold(session, plan, std::slice::from_mut(&mut filter))?;
     clauses.replace(&drawn)?;

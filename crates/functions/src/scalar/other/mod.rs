@@ -1,7 +1,7 @@
 //! Functions of the session, of randomness and of presentation.
 
 mod bar;
-mod chance;
+mod random;
 mod readable;
 mod run_time;
 mod session;
@@ -12,12 +12,12 @@ use super::ScalarFunction;
 
 pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &bar::BAR,
-    &chance::RAND,
-    &chance::RAND64,
-    &chance::RAND_CONSTANT,
-    &chance::RAND_CANONICAL,
-    &chance::RAND_UNIFORM,
-    &chance::GENERATE_UUID_V4,
+    &random::RAND,
+    &random::RAND64,
+    &random::RAND_CONSTANT,
+    &random::RAND_CANONICAL,
+    &random::RAND_UNIFORM,
+    &random::GENERATE_UUID_V4,
     &readable::FORMAT_READABLE_SIZE,
     &readable::FORMAT_READABLE_DECIMAL_SIZE,
     &readable::FORMAT_READABLE_QUANTITY,

@@ -18,11 +18,11 @@ use crate::one_input::{OneInputExec, over_inputs};
 use crate::wide_constants::CutRowsOperator;
 
 /// The rule, to be applied after blocks are cut.
-pub(crate) const DEALT_EARLY: EachOperator = EachOperator::new("dealt_early", |node| {
+pub(crate) const EARLY_REPARTITION: EachOperator = EachOperator::new("early_repartition", |node| {
     let chain = chain_to_cut(node);
     let Some(last) = chain.last() else { return Ok(None) };
-    let dealt = over_inputs(node, last.children().into_iter().cloned().collect())?;
-    chain.into_iter().rev().try_fold(dealt, |input, above| over_inputs(above, vec![input])).map(Some)
+    let moved = over_inputs(node, last.children().into_iter().cloned().collect())?;
+    chain.into_iter().rev().try_fold(moved, |input, above| over_inputs(above, vec![input])).map(Some)
 });
 
 /// The operators from the input of the round-robin repartition `node` down to the last one that cuts blocks; empty if
@@ -65,15 +65,16 @@ mod tests {
     }
 
     fn check(input: Arc<dyn ExecutionPlan>, expected: &[&str]) {
-        let dealt = RepartitionExec::try_new(projected(input), Partitioning::RoundRobinBatch(4)).unwrap();
-        let plan = DEALT_EARLY.optimize(Arc::new(dealt), &ConfigOptions::default()).unwrap();
+        let repartitioned =
+            RepartitionExec::try_new(projected(input), Partitioning::RoundRobinBatch(4)).unwrap();
+        let plan = EARLY_REPARTITION.optimize(Arc::new(repartitioned), &ConfigOptions::default()).unwrap();
         let text = displayable(plan.as_ref()).indent(false).to_string();
         let names: Vec<&str> = text.lines().map(|line| line.trim().split(':').next().unwrap()).collect();
         assert_eq!(names, expected);
     }
 
     #[test]
-    fn rows_are_dealt_below_what_cuts_them() {
+    fn rows_are_repartitioned_below_the_operator_that_cuts_blocks() {
         let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::UInt64, false)]));
         let rows: Arc<dyn ExecutionPlan> = Arc::new(EmptyExec::new(schema));
         let cut: Arc<dyn ExecutionPlan> = Arc::new(OneInputExec(CutRowsOperator::new(Arc::clone(&rows), 2)));
