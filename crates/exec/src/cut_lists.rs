@@ -209,15 +209,15 @@ mod tests {
     use super::*;
 
     /// A block of lists of consecutive numbers, and a column of lists of zeroes.
-    fn block(lengths: &[usize], beside: &[usize]) -> RecordBatch {
+    fn block(lengths: &[usize], other: &[usize]) -> RecordBatch {
         let list = |lengths: &[usize]| -> ArrayRef {
             let mut next = 0..;
             Arc::new(ListArray::from_iter_primitive::<UInt64Type, _, _>(
                 lengths.iter().map(|&length| Some(next.by_ref().take(length).map(Some).collect::<Vec<_>>())),
             ))
         };
-        let columns = vec![list(lengths), list(beside)];
-        let fields: Vec<Field> = ["unfolded", "beside"]
+        let columns = vec![list(lengths), list(other)];
+        let fields: Vec<Field> = ["unfolded", "other"]
             .iter()
             .zip(&columns)
             .map(|(name, column)| Field::new(*name, column.data_type().clone(), true))
@@ -225,8 +225,8 @@ mod tests {
         RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).expect("a block")
     }
 
-    fn check(lengths: &[usize], beside: &[usize], expected: &[&[usize]]) {
-        let mut rest = Rest::of(block(lengths, beside), &[0]).expect("lists");
+    fn check(lengths: &[usize], other: &[usize], expected: &[&[usize]]) {
+        let mut rest = Rest::of(block(lengths, other), &[0]).expect("lists");
         let mut blocks = Vec::new();
         let mut next = 0;
         while let Some(block) = rest.next().expect("rows") {
@@ -260,8 +260,8 @@ mod tests {
     #[test]
     fn a_block_ends_where_its_rows_become_large() {
         // The row's other column takes 16 bytes more than a quarter of a block.
-        let beside = BYTES_MAX / 4 / 8;
-        check(&[1, 8], &[0, beside], &[&[1, 3], &[3], &[2]]);
+        let other = BYTES_MAX / 4 / 8;
+        check(&[1, 8], &[0, other], &[&[1, 3], &[3], &[2]]);
         check(&[2, 1], &[BYTES_MAX / 8, 0], &[&[1], &[1], &[1]]);
     }
 }

@@ -47,7 +47,7 @@ impl<'a> Shell<'a> {
     pub(crate) fn run(mut self) -> Result<(), Failure> {
         let mut editor = LineEditor::open(self.multiline)?;
         editor.complete_from(self.connection.completions());
-        self.output.line(&format!("Basalt {VERSION}. Statements end with `;`, `help` tells more.\n"))?;
+        self.output.line(&format!("Basalt {VERSION}. Statements end with `;`, `help` shows more.\n"))?;
         loop {
             let text = match editor.read()? {
                 Line::Text(text) => text,

@@ -160,7 +160,7 @@ impl Binder<'_> {
                 return self.expand_asterisk(qualifier, except, replace);
             }
             ast::Expr::ColumnsMatching(pattern) => self.columns_matching(pattern)?,
-            other => bail!(LogicalError, "`{}` stands for no list of columns", canonical(other)),
+            other => bail!(LogicalError, "`{}` is not a list of columns", canonical(other)),
         };
         columns.into_iter().map(|column| Ok((self.column_name(column), self.column(column)?))).collect()
     }

@@ -52,13 +52,13 @@ impl Binder<'_> {
 
     fn scalar_of(&self, answer: &SubqueryRows) -> Result<BoundExpr> {
         if answer.rows > 1 {
-            bail!(ScalarSubqueryTooManyRows, "a subquery that stands for one value has {} rows", answer.rows);
+            bail!(ScalarSubqueryTooManyRows, "a scalar subquery has {} rows", answer.rows);
         }
         if answer.rows == 0 {
             let ty = match answer.columns.as_slice() {
                 [column] if matches!(column.ty, SqlType::Array(_) | SqlType::Map(..)) => bail!(
                     ScalarSubqueryTooManyRows,
-                    "a subquery that stands for one value has no row, and its type `{}` has no NULL",
+                    "a scalar subquery has no row, and its type `{}` has no NULL",
                     column.ty
                 ),
                 [column] if !matches!(column.ty, SqlType::Tuple(_)) => column.ty.clone().into_nullable(),
@@ -132,7 +132,7 @@ fn scalar_correlated(query: &ast::Query, planned: Subplan, outer: &Outer) -> Res
     let [column] = planned.columns.as_slice() else {
         bail!(
             NumberOfColumnsDoesntMatch,
-            "a correlated subquery that stands for one value has {} columns",
+            "a correlated scalar subquery has {} columns",
             planned.columns.len()
         );
     };

@@ -90,7 +90,7 @@ fn rename_scope(scope: &mut Scope, names: &[String]) -> Result<()> {
     let columns = scope.columns.iter_mut().filter(|column| column.in_asterisk).collect::<Vec<_>>();
     if columns.len() != names.len() {
         let (expected, given) = (columns.len(), names.len());
-        bail!(BadArguments, "{given} names behind the alias of a table with {expected} columns");
+        bail!(BadArguments, "{given} names after the alias of a table with {expected} columns");
     }
     for (column, name) in columns.into_iter().zip(names) {
         column.name.clone_from(name);

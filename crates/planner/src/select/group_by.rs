@@ -176,7 +176,7 @@ pub(super) fn plan(
     inner_totals::follow(totals, &drawn)?;
     let rest: Vec<Expr> = clauses.exprs().filter(|expr| is_correlated(expr)).cloned().collect();
     if (with_totals || totals.is_some()) && !rest.is_empty() {
-        return Err(Error::not_implemented("a correlated subquery beside WITH TOTALS"));
+        return Err(Error::not_implemented("a correlated subquery together with WITH TOTALS"));
     }
     grouped.plan = clauses.compute_subqueries(session, grouped.plan, &rest)?;
     if let Some(having) = clauses.having.take() {

@@ -183,7 +183,7 @@ impl Cursor<'_> {
 
     fn refuse_table_modifiers(&mut self) -> Parsed<()> {
         if self.is_one_of(&["FINAL", "SAMPLE"]) {
-            return Err(self.not_implemented("FINAL and SAMPLE behind a function or a subquery"));
+            return Err(self.not_implemented("FINAL and SAMPLE after a function or a subquery"));
         }
         Ok(())
     }

@@ -147,7 +147,7 @@ impl Cursor<'_> {
                 self.take();
                 replace.extend(self.parse_replace()?);
             } else if self.is_word("APPLY") {
-                return Err(self.not_implemented("APPLY behind an asterisk"));
+                return Err(self.not_implemented("APPLY after an asterisk"));
             } else {
                 return Ok(Expr::Asterisk { qualifier, except, replace });
             }

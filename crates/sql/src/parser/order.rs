@@ -16,7 +16,7 @@ impl Cursor<'_> {
             self.take();
             select.order_by_all = true;
             if self.is_one_of(&["DESC", "DESCENDING", "NULLS"]) {
-                return Err(self.not_implemented("a direction behind ORDER BY ALL"));
+                return Err(self.not_implemented("a direction after ORDER BY ALL"));
             }
             let _noise = self.eat("ASC") || self.eat("ASCENDING");
             return Ok(());

@@ -37,7 +37,7 @@ impl Cursor<'_> {
     fn parse_query_tail(&mut self, body: SetExpr) -> Parsed<Query> {
         let into_outfile = if self.eat("INTO OUTFILE") { Some(self.parse_string()?) } else { None };
         if into_outfile.is_some() && self.is_one_of(&["TRUNCATE", "APPEND", "COMPRESSION", "LEVEL", "AND"]) {
-            return Err(self.not_implemented("an option behind INTO OUTFILE"));
+            return Err(self.not_implemented("an option after INTO OUTFILE"));
         }
         let format = if self.eat("FORMAT") { Some(self.parse_ident()?) } else { None };
         let settings = if self.eat("SETTINGS") { self.parse_settings()? } else { Vec::new() };

@@ -130,7 +130,7 @@ impl Prefix {
     fn parse(text: &[u8]) -> Result<Prefix> {
         let shown = || String::from_utf8_lossy(text);
         let Some(slash) = text.iter().position(|&byte| byte == b'/') else {
-            bail!(CannotParseText, "`{}` has no `/` with the length of a prefix behind an address", shown());
+            bail!(CannotParseText, "`{}` is not an address followed by `/` and the length of a prefix", shown());
         };
         let address = parse_address(&text[..slash])?;
         let bits_max = if address.is_ipv4() { 32 } else { 128 };
@@ -142,7 +142,7 @@ impl Prefix {
             Some(bits) => Ok(Prefix { address, bits }),
             None => bail!(
                 CannotParseText,
-                "the prefix of `{}` is as long as a number from 0 to {bits_max} behind `/` says",
+                "the length of the prefix of `{}` must be a number from 0 to {bits_max}",
                 shown()
             ),
         }

@@ -48,7 +48,7 @@ fn ipv4_of(address: &[u8]) -> Result<u32> {
     write_ipv6(address, &mut text);
     bail!(
         CannotConvertType,
-        "the IPv6 address {} stands for no IPv4 address: those begin with `::ffff:`",
+        "the IPv6 address {} is not a mapped IPv4 address, which begins with `::ffff:`",
         String::from_utf8_lossy(&text)
     )
 }

@@ -184,7 +184,7 @@ fn bind_point(
     let Some(given) = given else {
         bail!(
             NumberOfArgumentsDoesntMatch,
-            "function `{function}` takes a value of type {ty} behind the key of a dictionary with ranges"
+            "function `{function}` takes a value of type {ty} after the key of a dictionary with ranges"
         );
     };
     let is_text = given.ty.is_string() && !matches!(ty, SqlType::Enum8(_) | SqlType::Enum16(_));
