@@ -64,7 +64,7 @@ impl Connection {
         head.push_str("\r\n");
         let stream = self.stream.get_mut();
         stream.write_all(head.as_bytes()).expect("the server reads");
-        // A server that has refused the head may have closed the connection; its answer tells why.
+        // A server that has refused the head may have closed the connection. Its answer has the reason.
         let _ = stream.write_all(body);
     }
 

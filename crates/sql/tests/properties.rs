@@ -9,7 +9,7 @@ use proptest::prelude::*;
 fn feed(bytes: &[u8]) {
     for parsed in Script::new(bytes) {
         match parsed {
-            // What parses must print as something that parses.
+            // A parsed statement must print as text that parses.
             Ok(parsed) => {
                 let printed = parsed.statement.to_string();
                 if let Err(error) = parse_statement(printed.as_bytes()) {
@@ -189,7 +189,7 @@ fn statements_print_as_themselves() {
     });
 }
 
-/// What a text parsed as, printed again.
+/// The parsed text, printed again.
 fn show<T: std::fmt::Display>(parsed: &Result<T, String>) -> String {
     parsed.as_ref().map_or_else(String::clone, T::to_string)
 }

@@ -1,4 +1,4 @@
-//! What is refused, with which code, and what the message says.
+//! Refused texts, with their error codes and messages.
 
 use basalt_base::{Error, ErrorCode};
 use basalt_sql::{parse_expr, parse_statement};

@@ -48,7 +48,7 @@ pub(crate) fn define(server: &Server, source: &str, settings: &str) {
 /// The head of an HTTP answer contains figures of varying length.
 const FIGURES: usize = 40;
 
-/// What happens to the bytes that a server sends.
+/// The fate of the bytes that a server sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     /// All of them arrive.
@@ -121,7 +121,7 @@ fn forward(mut far: TcpStream, mut near: &TcpStream, fate: Fate, sent: &AtomicUs
     let _ = far.shutdown(Shutdown::Both);
 }
 
-/// Makes the server behind the proxy fail at many positions of its answer, whose length varies by up to `slack`.
+/// Makes the proxied server fail at many positions of its answer, whose length varies by up to `slack`.
 fn check_line(line: &Line, source: &str, slack: usize) {
     let data = tempfile::tempdir().expect("a directory");
     let server = Server::start(data.path());

@@ -95,7 +95,7 @@ fn a_large_reload_without_a_place_for_files_is_made_in_memory() {
     server.kill();
 }
 
-/// An HTTP server with 1,000,000 rows that holds back the last one until it is told to continue.
+/// An HTTP server with 1,000,000 rows that holds back the last one until it may continue.
 fn slow_source() -> (u16, Sender<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = listener.local_addr().expect("bound").port();
@@ -144,7 +144,7 @@ fn a_load_that_runs_tells_how_far_it_is() {
     server.kill();
 }
 
-/// Through any cycle, and whoever loads it.
+/// Through any cycle, and from any start.
 #[test]
 fn a_dictionary_that_comes_to_read_itself_keeps_what_it_has() {
     let ways = [

@@ -236,7 +236,7 @@ pub enum ColumnPosition {
     After(Ident),
 }
 
-/// What REMOVE removes from a column, apart from its TTL.
+/// A property that REMOVE removes from a column. TTL is separate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnProperty {
     Default,
@@ -267,7 +267,7 @@ impl ColumnProperty {
     }
 }
 
-/// What ALTER TABLE does to a skip index.
+/// A change of a skip index by ALTER TABLE.
 #[derive(Clone, Debug, PartialEq)]
 pub enum IndexAction {
     Add {

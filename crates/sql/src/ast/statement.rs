@@ -125,7 +125,7 @@ pub enum ShowWhat {
     Engines,
 }
 
-/// What follows SHOW .. to narrow it down.
+/// The filter of a SHOW statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ShowFilter {
     Like { pattern: String, case_insensitive: bool, negated: bool },

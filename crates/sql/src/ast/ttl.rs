@@ -10,7 +10,7 @@ pub struct TtlElement {
     pub action: TtlAction,
 }
 
-/// What happens to expired rows.
+/// The action on expired rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TtlAction {
     /// `[DELETE] [WHERE filter]`.

@@ -1,4 +1,4 @@
-//! What a token can be.
+//! The kinds of tokens.
 
 /// A token and its place in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use crate::lexer::{Lexer, Symbol, Token, TokenKind};
 pub(super) const NESTING_MAX: usize = 200;
 /// How high a tree may be: nesting, plus chains such as `1 + 1 + 1 ...` that grow without nesting.
 pub(super) const HEIGHT_MAX: usize = 5000;
-/// What one level of nesting adds to that height: code that walks it recurses with larger frames.
+/// The height that one level of nesting counts as, because code that walks it recurses with larger frames.
 const NESTED_HEIGHT: usize = HEIGHT_MAX / NESTING_MAX;
 
 /// A failure is boxed: it is rare, and results travel through every level.
@@ -24,7 +24,7 @@ pub(super) struct Cursor<'a> {
     /// The tokens read so far; `index` is the next to be taken.
     tokens: Vec<Token>,
     index: usize,
-    /// What the parser looked for at token `expected_at` and did not find.
+    /// The words that the parser looked for at token `expected_at` and did not find.
     expected: Vec<&'static str>,
     expected_at: usize,
     depth: usize,

@@ -135,7 +135,7 @@ impl Cursor<'_> {
         Ok(Expr::Identifier(parts))
     }
 
-    /// What may follow an asterisk: EXCEPT and REPLACE.
+    /// The EXCEPT and REPLACE after an asterisk.
     fn parse_asterisk(&mut self, qualifier: Vec<Ident>) -> Parsed<Expr> {
         let mut except = Vec::new();
         let mut replace = Vec::new();

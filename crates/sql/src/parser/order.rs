@@ -43,7 +43,7 @@ impl Cursor<'_> {
         self.parse_direction(expr)
     }
 
-    /// What follows the expression of a sorting key.
+    /// The direction and the options after the expression of a sorting key.
     pub(super) fn parse_direction(&mut self, expr: Expr) -> Parsed<OrderBy> {
         let descending = self.eat("DESC") || self.eat("DESCENDING");
         if !descending {

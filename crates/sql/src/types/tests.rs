@@ -1,4 +1,4 @@
-//! What names resolve to, and which are refused.
+//! Which types names resolve to, and which names are refused.
 
 use basalt_base::ErrorCode;
 

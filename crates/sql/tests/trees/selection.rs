@@ -82,7 +82,7 @@ fn select(inner: Exprs) -> BoxedStrategy<Select> {
             let (with, recursive, distinct, distinct_on, items, from) = head;
             let (prewhere, filter, group_by, with_totals, having, windows, qualify) = filters;
             let (order_by, all, interpolate, limit_by, limit, offset, ties, settings) = tail;
-            // What the grammar ties together.
+            // Clauses that depend on each other.
             Select {
                 with_recursive: recursive && !with.is_empty(),
                 with,

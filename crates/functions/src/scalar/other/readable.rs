@@ -86,7 +86,7 @@ fn bind(call: &Call<'_>, write: fn(f64, &mut Vec<u8>)) -> Result<Bound> {
     }))
 }
 
-/// Prints two fractional digits and the largest unit of which there is at least one.
+/// Prints two fractional digits and the largest unit that does not exceed the value.
 fn write_scaled(mut value: f64, step: f64, units: &[&str], out: &mut Vec<u8>) {
     let mut unit = 0;
     while unit + 1 < units.len() && value.abs() >= step {

@@ -193,7 +193,7 @@ pub(super) fn value_of(number: i256, ty: &SqlType) -> Option<ScalarValue> {
     })
 }
 
-/// A float among decimals, each of which compares by its value as a float.
+/// A float among decimals, which compare by their values as floats.
 fn fit_float(number: f64, scale: u8, to: &SqlType, domain: (i256, i256)) -> Fitted {
     let first = first_where(domain, |unscaled| decimal_as_float(unscaled, scale) >= number);
     let above = first_where(domain, |unscaled| decimal_as_float(unscaled, scale) > number);
