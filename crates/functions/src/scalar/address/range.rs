@@ -130,7 +130,11 @@ impl Prefix {
     fn parse(text: &[u8]) -> Result<Prefix> {
         let shown = || String::from_utf8_lossy(text);
         let Some(slash) = text.iter().position(|&byte| byte == b'/') else {
-            bail!(CannotParseText, "`{}` is not an address followed by `/` and the length of a prefix", shown());
+            bail!(
+                CannotParseText,
+                "`{}` is not an address followed by `/` and the length of a prefix",
+                shown()
+            );
         };
         let address = parse_address(&text[..slash])?;
         let bits_max = if address.is_ipv4() { 32 } else { 128 };

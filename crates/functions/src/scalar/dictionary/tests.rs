@@ -52,7 +52,7 @@ impl Dictionary for Numbers {
         Ok(keys.iter().map(|key| Some((1..=2).contains(key))).collect())
     }
 
-    /// A block for each key. The tests do not depend on the selection of columns.
+    /// A block for each key. No caller requests all columns.
     fn visit_columns(&self, columns: &[usize], visit: &mut VisitRows<'_>) -> Result<()> {
         assert!(columns.len() < self.column_count(), "{columns:?}");
         for key in 1..=2 {
