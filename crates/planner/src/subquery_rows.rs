@@ -8,7 +8,7 @@ use basalt_base::{Column, Error, Result, SqlType};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::LogicalPlan;
 
-use crate::session::Session;
+use crate::SubqueryRunner;
 
 /// All rows of a subquery, one array per column.
 #[derive(Debug)]
@@ -23,9 +23,9 @@ impl SubqueryRows {
     pub(crate) fn run(
         plan: LogicalPlan,
         columns: Vec<Column>,
-        session: &Session<'_>,
+        runner: &dyn SubqueryRunner,
     ) -> Result<SubqueryRows> {
-        let batches = session.ctx.runner.run(plan)?;
+        let batches = runner.run(plan)?;
         let rows = batches.iter().map(arrow::record_batch::RecordBatch::num_rows).sum();
         let arrays = columns
             .iter()

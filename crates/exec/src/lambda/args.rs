@@ -15,7 +15,8 @@ use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{Column, Literal};
 
-use super::BATCH_BYTES_MAX;
+/// The maximum bytes of a batch of elements with the repeated values.
+pub(super) const BATCH_BYTES_MAX: usize = 64 << 20;
 
 /// One argument; a constant is an array of one row.
 struct Arg {

@@ -5,7 +5,7 @@
 //!
 //! # Cost
 //!
-//! The rows of a batch are limited so that repeated values stay below [`BATCH_BYTES_MAX`]. A row that exceeds this
+//! The rows of a batch are limited so that repeated values stay below [`args::BATCH_BYTES_MAX`]. A row that exceeds this
 //! alone, such as in `arrayMap(i -> xs[i], range(1, length(xs)))`, gets a batch of its own in which the captured
 //! values are constants: a captured array is not copied for each element.
 
@@ -35,8 +35,6 @@ use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use self::args::{Args, batch_of, with_constants};
 use crate::error::into_datafusion;
 
-/// The maximum bytes of a batch of elements with the repeated values.
-const BATCH_BYTES_MAX: usize = 64 << 20;
 /// The maximum bytes of one value that is repeated for every element.
 const REPEATED_BYTES_MAX: usize = 1 << 30;
 

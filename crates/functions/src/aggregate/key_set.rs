@@ -7,7 +7,7 @@
 
 use basalt_base::prefetch::prefetch_read;
 
-use super::key_sets::Key;
+use super::key::Key;
 
 const SLOTS_MIN: usize = 16;
 /// Prefetch distance in keys.

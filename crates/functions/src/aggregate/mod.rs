@@ -22,6 +22,7 @@ mod group_array;
 mod group_uniq_array;
 mod groups;
 mod hash128;
+mod key;
 mod key_set;
 mod key_sets;
 mod lists;

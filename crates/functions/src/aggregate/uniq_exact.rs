@@ -10,7 +10,8 @@ use arrow::datatypes::UInt64Type;
 use basalt_base::{Result, SqlType};
 
 use super::hash128::{hash_rows, narrow_keys};
-use super::key_sets::{Key, KeySets};
+use super::key::Key;
+use super::key_sets::KeySets;
 use super::lists::{as_lists, for_each_element, lists};
 use super::wrong_arity;
 use super::{AggregateFunction, BoundStates, EmitTo, GroupedRows, NullRule, Parameter, States};

@@ -35,7 +35,7 @@ impl Binder<'_> {
         if !outer.arguments().is_empty() {
             return Ok(Subquery::Correlated(Box::new(planned), outer));
         }
-        let answer = Rc::new(SubqueryRows::run(planned.plan, planned.columns, self.session)?);
+        let answer = Rc::new(SubqueryRows::run(planned.plan, planned.columns, self.session.ctx.runner)?);
         if !outer.is_named() {
             self.session.remember(query, &answer);
         }
