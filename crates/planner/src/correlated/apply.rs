@@ -2,20 +2,18 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use basalt_base::{Error, Result};
-use basalt_exec::shared::Shared;
 use datafusion::common::{Column as PlanColumn, ScalarValue, TableReference};
 use datafusion::logical_expr::utils::split_conjunction_owned;
-use datafusion::logical_expr::{Expr, Extension, JoinType, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, LogicalPlanBuilder};
 
 use super::call::{Correlated, CorrelatedKind};
 use super::unnest::{Domain, Unnested};
 use crate::bound_expr::{all_of, collect, contains, is_unnest, is_window, or_default, replace};
 use crate::float_keys;
 use crate::float_keys::limit_by;
-use crate::plan::{self, aliased, plan_error, projected};
+use crate::plan::{self, aliased, plan_error, projected, shared};
 use crate::scope::{bare_column, plan_column};
 use crate::session::Session;
 

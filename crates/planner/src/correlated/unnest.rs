@@ -18,7 +18,7 @@ use datafusion::logical_expr::{
 use super::outer::Argument;
 use crate::float_keys;
 use crate::float_keys::limit_by;
-use crate::plan::{aliased, filtered, plan_error, projected};
+use crate::plan::{aliased, filtered, plan_error, projected, shared};
 use crate::session::Session;
 
 /// The distinct arguments of a subquery.
