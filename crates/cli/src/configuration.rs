@@ -168,7 +168,7 @@ fn read_config(path: &Path) -> Result<ConfigFile, Failure> {
     let mode = std::fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode());
     if file.users.default.password.is_some() && mode & OF_OTHERS != 0 {
         say(&format!(
-            "{} has a password and others may read it: chmod 600, or password_sha256_hex in its place",
+            "{} contains a password and other users may read it: set mode 600, or use password_sha256_hex",
             path.display()
         ));
     }

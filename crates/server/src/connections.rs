@@ -179,7 +179,7 @@ async fn converse(stream: TcpStream, router: Router, slot: ConnectionSlot, mut s
 async fn refuse(mut stream: TcpStream) {
     let error = Error::new(
         basalt_engine::ErrorCode::TooManySimultaneousQueries,
-        "the server answers as many connections as its max_connections; try again later",
+        "the server has max_connections open connections; try again later",
     );
     let text = format!("{error}\n");
     let head = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: text/plain; charset=UTF-8\r\n";

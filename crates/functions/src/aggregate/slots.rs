@@ -8,7 +8,7 @@ use arrow::array::{
 use arrow::buffer::Buffer;
 use arrow::compute::{SortOptions, cast};
 use arrow::datatypes::{ArrowNativeType, DataType};
-use arrow::row::{Rows as EncodedRows, RowConverter, SortField};
+use arrow::row::{RowConverter, Rows as EncodedRows, SortField};
 use basalt_base::{Error, Result, SqlType};
 
 use super::EmitTo;

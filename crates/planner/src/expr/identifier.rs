@@ -62,7 +62,10 @@ impl Binder<'_> {
             if is_own && self.scope.find(&parts[..1])?.is_some() {
                 return Ok(None);
             }
-            bail!(UnknownIdentifier, "the alias `{name}` is defined by itself, and no column has its name");
+            bail!(
+                UnknownIdentifier,
+                "the alias `{name}` is defined in terms of itself, and no column has its name"
+            );
         }
         if self.expanding.borrow().is_empty() {
             self.bind_aliases_of(name, expr);

@@ -109,7 +109,10 @@ impl<'s> Binder<'s> {
             ast::Expr::Function(call) => self.bind_call(call),
             ast::Expr::Lambda(_) => Err(Error::new(
                 ErrorCode::BadArguments,
-                format!("a lambda stands only as the first argument of a function: `{}`", canonical(expr)),
+                format!(
+                    "a lambda is only allowed as the first argument of a function: `{}`",
+                    canonical(expr)
+                ),
             )),
             ast::Expr::Subquery(query) => self.bind_scalar_subquery(query),
             ast::Expr::Exists(query) => self.bind_exists(query),

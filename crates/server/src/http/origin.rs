@@ -37,7 +37,7 @@ impl Origins {
             let named = named.chain(uri.authority().map(|authority| authority.as_str()));
             if let Some(host) = named.into_iter().find(|host| !self.is_own_name(host)) {
                 return Err(refused(format!(
-                    "Host `{host}` is no name of this server, which answers this machine alone: add it to allowed_hosts \
+                    "Host `{host}` is not a name of this server, which accepts requests from this machine only: add it to allowed_hosts \
                      in the server's configuration"
                 )));
             }
@@ -45,7 +45,7 @@ impl Origins {
         let origins = headers.get_all(header::ORIGIN);
         if let Some(origin) = origins.iter().find(|origin| !self.is_listed(origin)) {
             return Err(refused(format!(
-                "Origin `{}` may not ask: add it to allowed_origins in the server's configuration",
+                "Origin `{}` is not allowed: add it to allowed_origins in the server's configuration",
                 origin.to_str().unwrap_or("?")
             )));
         }

@@ -34,7 +34,7 @@ impl Socket {
         let patience = self.patience;
         let expiry = self.expiry.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
         expiry.as_mut().poll(ctx).map(|()| {
-            let what = format!("the client took nothing of the answer for {} s", patience.as_secs_f64());
+            let what = format!("the client read nothing of the answer for {} s", patience.as_secs_f64());
             Err(io::Error::new(io::ErrorKind::TimedOut, what))
         })
     }

@@ -121,7 +121,7 @@ impl Bodies {
                 return Err(Error::new(
                     ErrorCode::MemoryLimitExceeded,
                     format!(
-                        "the statements that the server is being sent have {SHARED_KIB} KiB; try again later"
+                        "incoming statements take all of the {SHARED_KIB} KiB that they may; try again later"
                     ),
                 ));
             }

@@ -1,6 +1,6 @@
 //! CREATE, ALTER, DROP and RENAME of databases, tables and views.
 
-use super::{Expr, Ident, Literal, ObjectName, OrderBy, Query, Setting, TtlElement, TypeName};
+use super::{CodecCall, Expr, Ident, Literal, ObjectName, OrderBy, Query, Setting, TtlElement, TypeName};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateDatabase {

@@ -68,7 +68,7 @@ fn whole(text: &[u8], to: &SqlType) -> Result<Fitted> {
         let shown = String::from_utf8_lossy(&text[..text.len().min(SHOWN_BYTES_MAX)]);
         return Err(Error::new(
             ErrorCode::TypeMismatch,
-            format!("the string `{shown}` is no number of type {to}, with which it is compared"),
+            format!("the string `{shown}` is not a number of type {to}, with which it is compared"),
         ));
     }
     let digit = |byte: &u8| u64::from(byte - b'0');
