@@ -37,8 +37,8 @@ impl Origins {
             let named = named.chain(uri.authority().map(|authority| authority.as_str()));
             if let Some(host) = named.into_iter().find(|host| !self.is_own_name(host)) {
                 return Err(refused(format!(
-                    "Host `{host}` is not a name of this server, which accepts requests from this machine only: add it to allowed_hosts \
-                     in the server's configuration"
+                    "Host `{host}` is not a name of this server, which accepts requests from this machine only: add it to \
+                     allowed_hosts in the server's configuration"
                 )));
             }
         }
