@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::compare::Verdict;
 use super::query::Query;
 use super::table::Table;
-use crate::say;
 use crate::slt::{self, Answer, Piece};
+use crate::terminal::say;
 
 /// The maximum number of printed rows of an answer.
 const ROWS_SHOWN: usize = 6;

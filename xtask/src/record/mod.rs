@@ -9,8 +9,8 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::oracle::Oracle;
-use crate::say;
 use crate::slt::{self, Piece};
+use crate::terminal::say;
 
 const TESTS: &str = "tests/sql/clickhouse";
 

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use regex::Regex;
 
-use super::{Complaint, has_extension};
+use super::complaint::Complaint;
+use crate::checkout::has_extension;
 
 pub(super) fn check(root: &Path, files: &[PathBuf]) -> Result<Vec<Complaint>> {
     let pattern = Regex::new(r"`(\.?[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_.-]+)*/?)`")?;
@@ -53,7 +54,7 @@ mod tests {
 
     #[test]
     fn paths_at_the_top_and_in_crates_are_found() {
-        let (root, document) = (crate::root(), Path::new("README.md"));
+        let (root, document) = (crate::checkout::root(), Path::new("README.md"));
         for good in ["xtask/src/main.rs", "base/lib.rs", "store/parts", "text/plain", "crates/base/"] {
             assert!(exists(&root, document, good), "{good}");
         }

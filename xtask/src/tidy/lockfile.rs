@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::Complaint;
+use super::complaint::Complaint;
 
 /// Families of crates of which one version may be locked.
 const SINGLE: [&str; 4] = ["arrow", "datafusion", "tokio", "rocksdb"];

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use super::code::{blank, functions, without_tests};
-use super::{Complaint, has_extension};
+use super::complaint::Complaint;
+use crate::checkout::has_extension;
 
 const FILE_LINES_GOOD: usize = 300;
 const FILE_LINES_MAX: usize = 600;
