@@ -12,6 +12,9 @@ const FILE_LINES_GOOD: usize = 300;
 const FILE_LINES_MAX: usize = 600;
 const FUNCTION_LINES_MAX: usize = 70;
 
+/// Words that no doc comment begins with: what follows is a fragment, and its subject is elsewhere.
+const FRAGMENTS: [&str; 3] = ["Of ", "Who ", "That "];
+
 /// Words that say that something is not done, or where its author sat.
 const FORBIDDEN: [&str; 5] = [
     concat!("TO", "DO"),
@@ -41,6 +44,7 @@ pub(super) fn check(root: &Path, files: &[PathBuf]) -> Result<Vec<Complaint>> {
         complaints.extend(check_words(path, &text));
         if has_extension(path, "rs") {
             complaints.extend(check_rust(path, &text));
+            complaints.extend(check_docs(path, &text));
         }
     }
     Ok(complaints)
@@ -93,6 +97,22 @@ fn check_rust(path: &Path, text: &str) -> Vec<Complaint> {
     complaints
 }
 
+fn check_docs(path: &Path, text: &str) -> Vec<Complaint> {
+    let mut complaints = Vec::new();
+    let mut before = None;
+    for (line, content) in (1..).zip(text.lines()) {
+        let content = content.trim_start();
+        let marker = ["///", "//!"].into_iter().find(|marker| content.starts_with(marker));
+        let begins = |word: &&&str| marker.is_some() && content[3..].trim_start().starts_with(**word);
+        if let Some(word) = FRAGMENTS.iter().find(begins).filter(|_| marker != before) {
+            let what = format!("a doc comment begins with `{}`; begin with the subject", word.trim_end());
+            complaints.push(Complaint::warning(format!("{}:{line}", path.display()), what));
+        }
+        before = marker;
+    }
+    complaints
+}
+
 /// Tests may be long: each one reads alone.
 fn is_test(path: &Path) -> bool {
     path.file_stem().is_some_and(|stem| stem == "tests")
@@ -107,6 +127,7 @@ mod tests {
         let path = Path::new("crates/x/src/y.rs");
         let mut found = check_rust(path, text);
         found.extend(check_words(path, text));
+        found.extend(check_docs(path, text));
         let found: Vec<String> = found.iter().map(Complaint::to_string).collect();
         assert_eq!(found.len(), expected.len(), "{found:?}");
         for (found, expected) in found.iter().zip(expected) {
@@ -122,6 +143,12 @@ mod tests {
         check(&format!("//! x\nfn a() {{\n{}}}\n", "\n".repeat(70)), &["`a` has 72 lines"]);
         check(&format!("//! x\n{}", "\n".repeat(600)), &["601 lines without tests"]);
         check(&format!("//! x\n// {}\n", FORBIDDEN[0]), &["does not belong"]);
+    }
+
+    #[test]
+    fn doc_comments_begin_with_their_subject() {
+        check("//! Good.\n/// Of a table.\nstruct A;\n", &["begins with `Of`"]);
+        check("//! Good.\n/// The rows\n/// Of a table.\n// Of a table.\nstruct A;\n", &[]);
     }
 
     #[test]
