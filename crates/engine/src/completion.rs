@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::catalog::CatalogObject;
-use crate::session::SessionState;
+use crate::session_state::SessionState;
 use crate::system;
 
 /// Words of the grammar that start or join clauses.
@@ -81,7 +81,7 @@ pub(crate) fn names(session: &SessionState) -> Vec<String> {
     names.extend(basalt_functions::registry::list().iter().map(|function| function.name.to_owned()));
     names.extend(session.settings.lines().iter().map(|line| line.name.to_owned()));
     names.extend(system::table_names().iter().map(|&name| name.to_owned()));
-    for (database, name, object) in session.engine.catalog().all_objects() {
+    for (database, name, object) in session.instance.catalog().all_objects() {
         if let CatalogObject::Table(table) = object {
             names.extend(table.definition().columns.iter().map(|column| column.name.clone()));
         }

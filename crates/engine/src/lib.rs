@@ -9,21 +9,35 @@
 //!
 //! No sockets, no terminal: those are `server` and `cli`.
 
+mod access;
+mod async_inserts;
 mod background;
+mod background_work;
 mod catalog;
 mod completion;
+mod context;
 mod data_dir;
 mod dictionaries;
 mod engine;
+mod execution;
+mod input_file;
+mod instance;
 mod load_host;
+mod mutation;
 mod named_collections;
+mod names;
 mod outcome;
+mod planning;
+mod processes;
+mod provider;
 mod query;
+mod query_log;
 mod remote_hosts;
 mod request;
 mod scan;
 mod server_log;
 mod session;
+mod session_state;
 mod settings;
 mod system;
 mod table_functions;
@@ -32,8 +46,9 @@ mod tables;
 pub use basalt_base::allocator::{TrackingAllocator, release_free_pages};
 pub use basalt_base::open_files::raise_limit as raise_open_files_limit;
 pub use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType};
+
 pub use engine::{Engine, EngineOptions};
-pub use outcome::{Outcome, Part, Progress, ProgressSnapshot, ResultBytes, Rows, Summary};
+pub use outcome::{Outcome, Progress, ProgressSnapshot, QueryResult, ResultBlock, ResultBytes, Summary};
 pub use request::{CancelHandle, Input, Interface, Request};
 pub use session::Session;
 

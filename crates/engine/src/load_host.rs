@@ -1,4 +1,4 @@
-//! The engine as loads of dictionaries see it.
+//! An instance as loads of dictionaries see it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,17 +9,19 @@ use basalt_base::{Columns, Result};
 use basalt_formats::FormatSettings;
 use uuid::Uuid;
 
-use crate::Engine;
 use crate::catalog::CatalogObject;
+use crate::context::{QueryContext, ServerMemory, format_settings};
 use crate::dictionaries::{
     Blocks, CacheDirectories, DictionaryEntry, DictionaryList, LoadChain, LoadHost, LoadWaitGraph,
     MemoryBudget, SourcePolicy, SourceQuery,
 };
+use crate::execution::Execution;
+use crate::instance::Instance;
 use crate::named_collections::NamedCollections;
-use crate::query::{QueryContext, ServerMemory, format_settings, run_typed};
+use crate::planning::run_typed;
 use crate::tables::Table;
 
-impl LoadHost for Engine {
+impl LoadHost for Instance {
     fn table(&self, database: &str, name: &str) -> Result<Option<Arc<dyn Table>>> {
         Ok(match self.catalog().get(database, name)? {
             CatalogObject::Table(table) => Some(table),
@@ -49,8 +51,8 @@ impl LoadHost for Engine {
         columns: &Columns,
         exact_columns: usize,
     ) -> Result<Blocks> {
-        let context = Arc::new(source_context(&self, query));
-        let blocks = run_typed(&context, &context.text, columns, exact_columns)?;
+        let query = Execution::new(&self, Arc::new(source_context(&self, query)));
+        let blocks = run_typed(&query, &query.text, columns, exact_columns)?;
         Ok(Box::new(blocks.map(|block| block.map(|block| block.columns().to_vec()))))
     }
 
@@ -60,21 +62,21 @@ impl LoadHost for Engine {
 
     fn policy(&self) -> SourcePolicy<'_> {
         SourcePolicy {
-            remote_hosts: self.remote_hosts(),
-            user_scripts_path: self.user_scripts_path(),
-            allows_shell_commands: self.allows_shell_commands(),
-            tls_ca_file: self.tls_ca_file(),
-            log: self.log(),
-            zone: self.zone(),
+            remote_hosts: &self.access.remote_hosts,
+            user_scripts_path: self.access.user_scripts_path.as_deref(),
+            allows_shell_commands: self.access.allows_shell_commands,
+            tls_ca_file: self.access.tls_ca_file.as_deref(),
+            log: self.opener.log.writer(),
+            zone: &self.services.zone,
         }
     }
 
     fn user_file(&self, path: &str) -> Result<PathBuf> {
-        self.dictionary_path(path)
+        self.access.dictionary_path(path)
     }
 
     fn clock(&self) -> &Arc<dyn Clock> {
-        self.shared_clock()
+        &self.services.clock
     }
 
     fn storage(&self) -> &Arc<dyn Storage> {
@@ -82,7 +84,7 @@ impl LoadHost for Engine {
     }
 
     fn temporary_dir(&self) -> PathBuf {
-        self.temporary_dir()
+        Instance::temporary_dir(self)
     }
 
     fn store_dir(&self, uuid: Uuid) -> PathBuf {
@@ -90,7 +92,7 @@ impl LoadHost for Engine {
     }
 
     fn memory(&self) -> Arc<dyn MemoryBudget> {
-        Arc::<ServerMemory>::clone(self.memory())
+        Arc::<ServerMemory>::clone(&self.services.memory)
     }
 
     fn release_memory(&self) -> Option<fn()> {
@@ -98,26 +100,27 @@ impl LoadHost for Engine {
     }
 
     fn runtime(&self) -> &tokio::runtime::Handle {
-        self.runtime()
+        &self.services.runtime
     }
 
     fn wait_graph(&self) -> &LoadWaitGraph {
-        self.load_wait_graph()
+        &self.load_wait_graph
     }
 
     fn cache_directories(&self) -> &Arc<CacheDirectories> {
-        self.cache_directories()
+        &self.cache_directories
     }
 }
 
-impl DictionaryList for Engine {
+impl DictionaryList for Instance {
     fn dictionaries(&self) -> Vec<Arc<DictionaryEntry>> {
         self.catalog().dictionaries()
     }
 }
 
-fn source_context(engine: &Arc<Engine>, query: SourceQuery) -> QueryContext {
+fn source_context(instance: &Instance, query: SourceQuery) -> QueryContext {
     let SourceQuery { database, text, settings, chain, reads_once } = query;
-    let context = QueryContext::internal_with(engine, &database, &text, settings).in_load_chain(chain);
+    let context = QueryContext::internal(instance.services(), &database, &text, settings);
+    let context = context.in_load_chain(chain);
     if reads_once { context.reading_once() } else { context }
 }

@@ -23,7 +23,7 @@ use basalt_base::{Error, ErrorCode, Result, bail};
 use basalt_sql::ast::{CollectionEntry, CreateNamedCollection, Statement};
 use parking_lot::{Mutex, RwLock};
 
-use crate::catalog::{check_name, decode_name, encode_name};
+use crate::names::{check_name, decode_name, encode_name};
 use crate::server_log::ServerLog;
 
 const DIRECTORY: &str = "named_collections";

@@ -13,31 +13,31 @@ use futures::stream::BoxStream;
 /// How a statement ended, or begins to answer.
 pub enum Outcome {
     /// A result set; the query runs while it is fetched.
-    Rows(Box<Rows>),
+    Rows(Box<QueryResult>),
     /// Done, nothing to fetch.
     Done(Summary),
 }
 
 /// A result set that is being computed.
-pub struct Rows {
+pub struct QueryResult {
     pub(crate) columns: Columns,
     pub(crate) query_id: String,
     pub(crate) format: String,
     pub(crate) into_outfile: Option<String>,
     pub(crate) format_settings: FormatSettings,
-    pub(crate) blocks: BoxStream<'static, Result<Part>>,
+    pub(crate) blocks: BoxStream<'static, Result<ResultBlock>>,
     pub(crate) status: Arc<QueryStatus>,
     pub(crate) progress: Progress,
 }
 
 /// One piece of a result, in this order: blocks, then totals, then extremes.
-pub enum Part {
+pub enum ResultBlock {
     Block(RecordBatch),
     Totals(RecordBatch),
     Extremes(RecordBatch),
 }
 
-impl Rows {
+impl QueryResult {
     pub fn columns(&self) -> &Columns {
         &self.columns
     }
@@ -62,7 +62,7 @@ impl Rows {
     }
 
     /// The next piece; `None` after the last.
-    pub async fn next(&mut self) -> Result<Option<Part>> {
+    pub async fn next(&mut self) -> Result<Option<ResultBlock>> {
         self.blocks.next().await.transpose()
     }
 
@@ -75,7 +75,7 @@ impl Rows {
 
 /// A result set as bytes of an output format.
 pub struct ResultBytes {
-    rows: Rows,
+    rows: QueryResult,
     writer: Box<dyn BlockWriter>,
     state: BytesState,
 }
@@ -88,7 +88,7 @@ enum BytesState {
 }
 
 impl ResultBytes {
-    pub fn rows(&self) -> &Rows {
+    pub fn rows(&self) -> &QueryResult {
         &self.rows
     }
 
@@ -110,9 +110,9 @@ impl ResultBytes {
         }
         while self.state == BytesState::Blocks && out.is_empty() {
             match self.rows.next().await? {
-                Some(Part::Block(block)) => self.writer.write(&block, &mut out)?,
-                Some(Part::Totals(block)) => self.writer.totals(&block, &mut out)?,
-                Some(Part::Extremes(block)) => self.writer.extremes(&block, &mut out)?,
+                Some(ResultBlock::Block(block)) => self.writer.write(&block, &mut out)?,
+                Some(ResultBlock::Totals(block)) => self.writer.totals(&block, &mut out)?,
+                Some(ResultBlock::Extremes(block)) => self.writer.extremes(&block, &mut out)?,
                 None => {
                     self.writer.finish(&self.rows.progress.statistics(), &mut out)?;
                     self.state = BytesState::Ended;

@@ -6,29 +6,21 @@ use std::sync::Arc;
 use basalt_base::Result;
 use basalt_sql::ast::Statement;
 
-use crate::catalog::{DEFAULT, SYSTEM};
+use crate::instance::Instance;
+use crate::names::DEFAULT;
+use crate::session_state::SessionState;
 use crate::settings::Settings;
-use crate::{Engine, Outcome, Request, completion, query};
+use crate::{Outcome, Request, completion, query};
 
-/// One user's connection to an [`Engine`]. Statements of a session run one at a time.
+/// One user's connection to an [`Engine`](crate::Engine). Statements of a session run one at a time.
 pub struct Session {
     state: SessionState,
 }
 
-/// What lasts from one statement to the next.
-pub(crate) struct SessionState {
-    pub(crate) engine: Arc<Engine>,
-    pub(crate) settings: Settings,
-    /// Values of `{name:Type}` that SET gave.
-    pub(crate) parameters: HashMap<String, String>,
-    pub(crate) database: String,
-    pub(crate) user: String,
-}
-
 impl Session {
-    pub(crate) fn new(engine: Arc<Engine>) -> Session {
+    pub(crate) fn new(instance: Arc<Instance>) -> Session {
         let state = SessionState {
-            engine,
+            instance,
             settings: Settings::default(),
             parameters: HashMap::new(),
             database: DEFAULT.to_owned(),
@@ -67,8 +59,8 @@ impl Session {
         Ok(Some((path, Statement::Query(query).to_string().into_bytes())))
     }
 
-    /// The value of a setting for all later statements, for the one who opens the session: `readonly`, which binds
-    /// those who ask, does not bind him.
+    /// The value of a setting for all later statements. Called by whoever opens the session: `readonly` does not forbid
+    /// it.
     pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
         self.state.settings.set(name, value)
     }
@@ -95,16 +87,6 @@ impl Session {
     /// Names that complete what a user types: keywords, functions, databases, tables, columns.
     pub fn completions(&self) -> Vec<String> {
         completion::names(&self.state)
-    }
-}
-
-impl SessionState {
-    pub(crate) fn use_database(&mut self, name: &str) -> Result<()> {
-        if name != SYSTEM {
-            self.engine.catalog().require_database(name)?;
-        }
-        name.clone_into(&mut self.database);
-        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use basalt_engine::{
-    CancelHandle, Engine, EngineOptions, Interface, Outcome, ProgressSnapshot, Request, Rows, Session,
+    CancelHandle, Engine, EngineOptions, Interface, Outcome, ProgressSnapshot, QueryResult, Request, Session,
 };
 use tokio::runtime::Runtime;
 
@@ -111,7 +111,7 @@ impl Running<'_> {
         Ok(Finished { has_rows, figures, elapsed: self.started.elapsed() })
     }
 
-    async fn fetch(&mut self, rows: Rows, output: &mut Output) -> Result<ProgressSnapshot, Failure> {
+    async fn fetch(&mut self, rows: QueryResult, output: &mut Output) -> Result<ProgressSnapshot, Failure> {
         let Running { cancel, interrupt, progress, .. } = self;
         let figures = rows.progress();
         let mut sink = output.begin(rows.into_outfile())?;

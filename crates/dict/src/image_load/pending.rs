@@ -104,6 +104,10 @@ impl LoadedImage {
 }
 
 impl PendingImage {
+    pub fn element_count(&self) -> u64 {
+        self.element_count
+    }
+
     /// Ends the file with `stamp`, publishes and opens it. After a failure or a crash, the old file is still there.
     pub fn publish(mut self, stamp: &[u8]) -> Result<Arc<dyn Dictionary>> {
         let ended = self.end(stamp)?;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use basalt_parts::{Part, PartName, PartStats, WorkControl};
 use parking_lot::Mutex;
 
-use crate::catalog::ObjectKey;
+use crate::names::ObjectKey;
 
 /// One merge or mutation.
 pub(crate) struct RunningWork {

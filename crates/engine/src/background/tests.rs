@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use basalt_base::Result;
 
-use super::step;
-use crate::catalog::{CatalogObject, ObjectKey};
+use super::BackgroundWork;
+use super::worker::step;
+use crate::catalog::CatalogObject;
+use crate::names::ObjectKey;
 use crate::scan::{BlockSource, ScanRequest};
-use crate::tables::{Table, TableDefinition};
+use crate::tables::{PartsTable, Table, TableDefinition};
 use crate::{Engine, EngineOptions, Request};
 
 /// A table whose background work panics.
@@ -34,7 +36,7 @@ impl Table for PanickingTable {
         Ok(())
     }
 
-    fn work(&self) -> Result<bool> {
+    fn as_parts(&self) -> Option<&dyn PartsTable> {
         self.steps.fetch_add(1, Ordering::SeqCst);
         panic!("a step of a test panics")
     }
@@ -53,19 +55,20 @@ fn worker_outlives_a_step_that_panics() {
         done.map(drop).unwrap_or_else(|error| panic!("{sql}: {error}"));
     };
     ask("CREATE TABLE bad (x UInt8) ENGINE = Memory");
-    let Some(CatalogObject::Table(table)) = engine.catalog().find("default", "bad") else {
+    let Some(CatalogObject::Table(table)) = engine.instance().catalog().find("default", "bad") else {
         panic!("it is there")
     };
     let steps = Arc::new(AtomicUsize::new(0));
     let bad = PanickingTable { definition: table.definition(), steps: Arc::clone(&steps) };
     let key = ObjectKey { database: "default".to_owned(), name: "bad".to_owned() };
-    assert!(!step(&engine, &key, &bad));
+    let work: Arc<dyn BackgroundWork> = Arc::clone(engine.instance()) as _;
+    assert!(!step(&work, &key, &bad));
     assert_eq!(steps.load(Ordering::SeqCst), 1);
-    assert!(!step(&engine, &key, &bad), "it rests");
+    assert!(!step(&work, &key, &bad), "it rests");
     assert_eq!(steps.load(Ordering::SeqCst), 1);
-    engine.background().start_table(table.definition().uuid);
-    engine.catalog().put("default", "bad", CatalogObject::Table(Arc::new(bad))).unwrap();
-    engine.wake_background();
+    engine.instance().background().start_table(table.definition().uuid);
+    engine.instance().catalog().put("default", "bad", CatalogObject::Table(Arc::new(bad))).unwrap();
+    engine.instance().background().wake();
     while steps.load(Ordering::SeqCst) < 2 {
         std::thread::yield_now();
     }

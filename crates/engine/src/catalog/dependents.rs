@@ -2,7 +2,10 @@
 
 use basalt_base::{Error, ErrorCode, Result};
 
-use super::{CatalogObject, CatalogStore, ObjectKey};
+use super::CatalogObject;
+use super::store::CatalogStore;
+use crate::names::ObjectKey;
+use crate::tables::DerivedTable;
 
 impl CatalogStore {
     /// HAVE_DEPENDENT_OBJECTS if something loads from one of the objects that `goes` picks, unless it
@@ -11,7 +14,7 @@ impl CatalogStore {
         for (database, name, object) in self.all_objects() {
             let (kind, source) = match object {
                 CatalogObject::Dictionary(dictionary) => ("dictionary", dictionary.source_table()),
-                CatalogObject::Table(table) => ("table", table.source()),
+                CatalogObject::Table(table) => ("table", table.as_derived().map(DerivedTable::source)),
                 _ => continue,
             };
             let own = ObjectKey { database, name };

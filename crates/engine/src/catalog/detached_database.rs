@@ -2,17 +2,15 @@
 //!
 //! Their metadata stays as it is, so that the next start finds them as any other.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use basalt_base::{ErrorCode, Result, bail};
 
+use super::CatalogObject;
+use super::detached_object::DetachedObject;
 use super::open::{OpenedDatabase, StoredData};
-use super::{CatalogObject, CatalogStore, DetachedObject};
+use super::store::CatalogStore;
 use crate::tables::TableOpener;
-
-/// By name: what was in the database, of which queries may still hold some.
-pub(super) type DetachedDatabases = BTreeMap<String, Vec<Arc<DetachedObject>>>;
 
 impl CatalogStore {
     /// Takes a database out of the catalog; the caller holds [`CatalogStore::ddl`].

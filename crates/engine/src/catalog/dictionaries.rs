@@ -5,7 +5,8 @@ use std::sync::Arc;
 use basalt_base::suggest::did_you_mean;
 use basalt_base::{Result, bail};
 
-use super::{CatalogObject, CatalogStore};
+use super::object::CatalogObject;
+use super::store::CatalogStore;
 use crate::dictionaries::DictionaryEntry;
 
 impl CatalogStore {

@@ -30,10 +30,9 @@ use basalt_base::{Error, Result, bail};
 use parking_lot::Mutex;
 use uuid::Uuid;
 
-use super::ObjectKey;
-use super::encoded_name::{decode_name, encode_name};
 use super::journal::{JOURNAL_FILE, RenameJournal};
 use super::metadata_file::{StoredObject, decode, encode};
+use crate::names::{ObjectKey, decode_name, encode_name};
 use crate::server_log::ServerLog;
 
 const SUFFIX: &str = ".sql";

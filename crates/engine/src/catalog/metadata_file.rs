@@ -18,7 +18,7 @@ use basalt_base::{Error, ErrorCode, Result};
 use basalt_parts::{ColumnHistory, NameChange};
 use uuid::Uuid;
 
-use super::encoded_name::{decode_name, encode_name};
+use crate::names::{decode_name, encode_name};
 
 const FIRST_LINE: &str = "-- basalt metadata 1";
 const UUID_LINE: &str = "-- uuid ";

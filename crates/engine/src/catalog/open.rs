@@ -9,21 +9,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use basalt_base::fs::{Storage, publish_empty_dir};
-use basalt_base::{Column, Error, ErrorCode, Result};
+use basalt_base::{Error, ErrorCode, Result};
 use basalt_sql::ast::{self, Statement};
 use parking_lot::{Mutex, RwLock};
 use uuid::Uuid;
 
-use super::detached::DetachedObjects;
+use super::detached_object::{DetachedObject, DetachedObjects};
 use super::metadata::{ListedObject, MetadataStore};
 use super::metadata_file::StoredObject;
-use super::{
-    BrokenObject, CatalogObject, CatalogStore, DEFAULT, DetachedObject, SYSTEM, ViewDefinition, store_dir,
-    store_root,
-};
-use crate::dictionaries::DictionaryEntry;
+use super::object::{BrokenObject, CatalogObject};
+use super::read_object::read_object;
+use super::store::{CatalogStore, store_dir, store_root};
+use crate::names::{DEFAULT, SYSTEM};
 use crate::server_log::ServerLog;
-use crate::tables::{TableOpener, definition_of};
+use crate::tables::TableOpener;
 
 impl CatalogStore {
     /// Opens everything below `data_dir`; makes the database `default` where there is none.
@@ -234,41 +233,4 @@ fn shared_uuid(uuid: Uuid) -> Error {
         ErrorCode::CorruptedData,
         format!("its metadata file has the uuid {uuid} of another object; remove one of the two files"),
     )
-}
-
-/// Opens what a metadata file says.
-pub(super) fn read_object(
-    database: &str,
-    stored: &StoredObject,
-    opener: &TableOpener,
-) -> Result<CatalogObject> {
-    match basalt_sql::parse_statement(stored.statement.as_bytes())? {
-        Statement::CreateTable(create) => {
-            let mut definition = definition_of(database, &stored.name, stored.uuid, *create)?;
-            definition.history = stored.history.clone();
-            Ok(CatalogObject::Table(opener.open(Arc::new(definition))?))
-        }
-        Statement::CreateView(create) => Ok(CatalogObject::View(Arc::new(view_of(stored.uuid, *create)?))),
-        Statement::CreateDictionary(create) => {
-            let entry =
-                DictionaryEntry::new(database, &stored.name, stored.uuid, *create, &opener.collections)?;
-            Ok(CatalogObject::Dictionary(Arc::new(entry)))
-        }
-        _ => Err(Error::new(ErrorCode::CorruptedData, "its metadata holds no CREATE statement")),
-    }
-}
-
-/// A view from its statement, which lists its columns.
-pub(crate) fn view_of(uuid: Uuid, create: ast::CreateView) -> Result<ViewDefinition> {
-    let columns = create
-        .columns
-        .iter()
-        .map(|column| match &column.ty {
-            Some(ty) => Ok(Column::new(&column.name, basalt_sql::resolve_type(ty)?)),
-            None => {
-                Err(Error::new(ErrorCode::IncorrectQuery, format!("column `{}` has no type", column.name)))
-            }
-        })
-        .collect::<Result<Vec<_>>>()?;
-    Ok(ViewDefinition { uuid, create, columns })
 }

@@ -3,8 +3,10 @@
 use basalt_base::{Result, bail};
 use basalt_sql::ast::Statement;
 
-use super::open::read_object;
-use super::{CatalogObject, CatalogStore, ObjectKey};
+use super::CatalogObject;
+use super::read_object::read_object;
+use super::store::CatalogStore;
+use crate::names::ObjectKey;
 use crate::tables::{TableOpener, definition_of};
 
 impl CatalogStore {

@@ -9,7 +9,8 @@ use basalt_sql::ast;
 
 use super::schedule::Lifetime;
 use super::settings::DictionarySettings;
-use super::source::{self, Expressions, RowSource};
+use super::source;
+use super::source::{Expressions, RowSource};
 use super::structure::{layout_of, structure};
 use crate::named_collections::NamedCollections;
 

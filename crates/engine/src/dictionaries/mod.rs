@@ -45,11 +45,3 @@ pub(crate) use load_chain::{LoadChain, LoadWaitGraph};
 pub(crate) use memory::{DictionaryMemory, MemoryBudget};
 pub(crate) use refresh::{DictionaryList, load_all, refresh_forever};
 pub(crate) use status::{DictionaryState, DictionaryStatus};
-
-/// `database.name` or `name`, as (database, name).
-pub(crate) fn split_name(name: &str, current_database: &str) -> (String, String) {
-    match name.split_once('.') {
-        Some((database, name)) => (database.to_owned(), name.to_owned()),
-        None => (current_database.to_owned(), name.to_owned()),
-    }
-}

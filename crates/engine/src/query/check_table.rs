@@ -8,29 +8,26 @@ use basalt_base::{Column, Columns, Error, Result, SqlType};
 use basalt_parts::PartSelection;
 use basalt_sql::ast::CheckTable;
 
-use super::current::CurrentQuery;
-use super::partition::selection;
 use super::running::Running;
-use super::{QueryContext, ddl, select};
+use super::select;
+use crate::execution::Execution;
 use crate::outcome::Outcome;
+use crate::planning::selection;
 use crate::request::Request;
-use crate::tables::CheckedPart;
+use crate::tables::{CheckedPart, parts_of};
 
 /// Checks the table and answers with a row for each of its parts, or with one value.
 pub(super) async fn rows(running: Running, check: CheckTable, request: Request) -> Result<Outcome> {
     let (query, format) = (Arc::clone(&running.query), check.format.clone());
-    let checked = tokio::task::spawn_blocking(move || {
-        let _current = CurrentQuery::enter(&query);
-        let checked = checked_parts(&query, &check)?;
+    let work = move |query: &Arc<Execution>| {
+        let checked = checked_parts(query, &check)?;
         if query.settings.check_query_single_value_result {
             one_value(&checked)
         } else {
             a_row_each(&checked)
         }
-    });
-    let answer = checked
-        .await
-        .unwrap_or_else(|panic| Err(Error::logical(format!("a CHECK TABLE ended early: {panic}"))));
+    };
+    let answer = query.on_blocking_thread("a CHECK TABLE", work).await;
     match answer {
         Ok((columns, block)) => {
             Ok(Outcome::Rows(Box::new(select::ready_rows(&running, columns, block, &request, format))))
@@ -42,15 +39,18 @@ pub(super) async fn rows(running: Running, check: CheckTable, request: Request) 
     }
 }
 
-fn checked_parts(query: &Arc<QueryContext>, check: &CheckTable) -> Result<Vec<CheckedPart>> {
-    let key = ddl::key_of(query, &check.table);
-    let table = query.engine.catalog().table(&key.database, &key.name, "CHECK TABLE")?;
-    let which = match (&check.partition, table.parts_of()) {
+fn checked_parts(query: &Arc<Execution>, check: &CheckTable) -> Result<Vec<CheckedPart>> {
+    let key = query.key_of(&check.table);
+    let table = query.instance.catalog().table(&key.database, &key.name, "CHECK TABLE")?;
+    let which = match (&check.partition, parts_of(table.as_ref())) {
         (None, _) => PartSelection::All,
         (Some(partition), Some(parts)) => selection(query, parts, partition)?,
         (Some(_), None) => return Err(table.refuses("CHECK TABLE of a partition or part")),
     };
-    table.check(&which, &|| query.check())
+    match table.as_stored() {
+        Some(stored) => stored.check(&which, &|| query.check()),
+        None => Err(table.refuses("CHECK TABLE")),
+    }
 }
 
 fn one_value(checked: &[CheckedPart]) -> Result<(Columns, RecordBatch)> {

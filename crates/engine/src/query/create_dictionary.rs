@@ -9,16 +9,16 @@ use basalt_planner::plan_constant;
 use basalt_sql::ast::{self, Expr, FunctionCall, KeyValueArgument, Literal, ObjectKind};
 use uuid::Uuid;
 
-use super::QueryContext;
-use super::catalog_view::Surroundings;
-use super::ddl::{is_free, key_of};
+use super::resolve::is_free;
 use crate::catalog::CatalogObject;
 use crate::dictionaries::DictionaryEntry;
+use crate::execution::Execution;
+use crate::planning::PlanningContext;
 
 /// Enters the dictionary; it is loaded when a query needs it, or now where that is wanted.
-pub(super) fn create_dictionary(query: &Arc<QueryContext>, mut create: ast::CreateDictionary) -> Result<()> {
-    let key = key_of(query, &create.name);
-    let catalog = query.engine.catalog();
+pub(super) fn create_dictionary(query: &Arc<Execution>, mut create: ast::CreateDictionary) -> Result<()> {
+    let key = query.key_of(&create.name);
+    let catalog = query.instance.catalog();
     let _ddl = catalog.ddl();
     if !is_free(query, &key, ObjectKind::Dictionary, create.if_not_exists, create.or_replace)? {
         return Ok(());
@@ -33,11 +33,11 @@ pub(super) fn create_dictionary(query: &Arc<QueryContext>, mut create: ast::Crea
         &key.name,
         Uuid::new_v4(),
         create,
-        query.engine.named_collections(),
+        query.instance.named_collections(),
     )?;
     let entry = Arc::new(entry);
     catalog.put(&key.database, &key.name, CatalogObject::Dictionary(Arc::clone(&entry)))?;
-    if query.engine.loads_eagerly() {
+    if query.instance.loads_eagerly {
         entry.load_in_background(&query.load_host());
     }
     Ok(())
@@ -45,7 +45,7 @@ pub(super) fn create_dictionary(query: &Arc<QueryContext>, mut create: ast::Crea
 
 /// Puts the value of each call in its place, as it is for this query: `DB currentDatabase()` names the database
 /// that the session is in now, wherever the dictionary is asked from.
-fn evaluate_calls(query: &Arc<QueryContext>, args: &mut [(String, KeyValueArgument)]) -> Result<()> {
+fn evaluate_calls(query: &Arc<Execution>, args: &mut [(String, KeyValueArgument)]) -> Result<()> {
     for (_, value) in args {
         match value {
             KeyValueArgument::Nested(args) => evaluate_calls(query, args)?,
@@ -59,9 +59,9 @@ fn evaluate_calls(query: &Arc<QueryContext>, args: &mut [(String, KeyValueArgume
 }
 
 /// A number where the call gives a whole one, else a text.
-fn evaluate(query: &Arc<QueryContext>, call: &FunctionCall) -> Result<Literal> {
-    let surroundings = Surroundings::of(query, HashMap::new());
-    let plan = |expr: Expr| plan_constant(&expr, &surroundings.context());
+fn evaluate(query: &Arc<Execution>, call: &FunctionCall) -> Result<Literal> {
+    let planning = PlanningContext::new(query, HashMap::new());
+    let plan = |expr: Expr| plan_constant(&expr, &planning.context());
     let call = Expr::Function(call.clone());
     let ty = plan(call.clone())?.1;
     let (text, _) = plan(Expr::Function(FunctionCall::plain("toString", vec![call.clone()])))?;

@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 use basalt_base::{Error, ErrorCode, Result, bail};
 use basalt_sql::ast::{DetachObject, ObjectKind, ObjectName};
 
-use super::ddl::{check_kind, key_of};
-use super::{QueryContext, detach_database};
-use crate::catalog::{CatalogObject, DetachedObject, ObjectKey, SYSTEM};
+use super::detach_database;
+use super::resolve::check_kind;
+use crate::catalog::{CatalogObject, DetachedObject};
+use crate::execution::Execution;
+use crate::names::{ObjectKey, SYSTEM};
 
 /// How long ATTACH waits for queries that began before DETACH.
 const USERS_MAX_WAIT: Duration = Duration::from_secs(10);
@@ -16,13 +18,13 @@ const USERS_MAX_WAIT: Duration = Duration::from_secs(10);
 const USERS_INTERVAL: Duration = Duration::from_millis(5);
 
 /// `DETACH TABLE|VIEW|DICTIONARY name [PERMANENTLY] [SYNC]`.
-pub(super) fn detach(query: &QueryContext, detach: &DetachObject) -> Result<()> {
+pub(super) fn detach(query: &Execution, detach: &DetachObject) -> Result<()> {
     if detach.kind == ObjectKind::Database {
         return detach_database::detach(query, detach);
     }
-    let key = key_of(query, &detach.name);
+    let key = query.key_of(&detach.name);
     refuse_system("detached", &key)?;
-    let catalog = query.engine.catalog();
+    let catalog = query.instance.catalog();
     {
         let _ddl = catalog.ddl();
         let Some(object) = catalog.find(&key.database, &key.name) else {
@@ -34,16 +36,16 @@ pub(super) fn detach(query: &QueryContext, detach: &DetachObject) -> Result<()> 
         check_kind(&object, detach.kind, &key, "DETACH")?;
         // Whoever holds it keeps its files open.
         drop(object);
-        query.engine.background().cancel_table(&key);
+        query.instance.background().cancel_table(&key);
         catalog.detach(&key, detach.permanently)?;
     }
-    let is_used = || query.engine.catalog().detached(&key).is_some_and(|detached| detached.is_used());
+    let is_used = || query.instance.catalog().detached(&key).is_some_and(|detached| detached.is_used());
     wait_while(query, || detach.sync && is_used())
 }
 
 /// `ATTACH TABLE|VIEW|DICTIONARY [IF NOT EXISTS] name`. Queries that began before DETACH may take a while to end.
 pub(super) fn attach(
-    query: &QueryContext,
+    query: &Execution,
     kind: ObjectKind,
     name: &ObjectName,
     if_not_exists: bool,
@@ -51,13 +53,13 @@ pub(super) fn attach(
     if kind == ObjectKind::Database {
         return detach_database::attach(query, &name.name, if_not_exists);
     }
-    let key = key_of(query, name);
+    let key = query.key_of(name);
     refuse_system("attached", &key)?;
     until_free(query, || attach_now(query, kind, &key, if_not_exists))
 }
 
 /// Tries until nobody uses what is to be attached; `attach` answers with the error that somebody does.
-pub(super) fn until_free(query: &QueryContext, attach: impl Fn() -> Result<Option<Error>>) -> Result<()> {
+pub(super) fn until_free(query: &Execution, attach: impl Fn() -> Result<Option<Error>>) -> Result<()> {
     let started = Instant::now();
     loop {
         match attach()? {
@@ -73,12 +75,12 @@ pub(super) fn until_free(query: &QueryContext, attach: impl Fn() -> Result<Optio
 
 /// The error that it is still in use, or nothing when it is there.
 fn attach_now(
-    query: &QueryContext,
+    query: &Execution,
     kind: ObjectKind,
     key: &ObjectKey,
     if_not_exists: bool,
 ) -> Result<Option<Error>> {
-    let catalog = query.engine.catalog();
+    let catalog = query.instance.catalog();
     let _ddl = catalog.ddl();
     catalog.require_database(&key.database)?;
     let (database, name) = (&key.database, &key.name);
@@ -100,7 +102,7 @@ fn attach_now(
     if detached.is_used() {
         return Ok(Some(still_used(&format!("{database}.{name}"))));
     }
-    locked_as_used(catalog.attach(key, query.engine.opener()))
+    locked_as_used(catalog.attach(key, query.instance.opener()))
 }
 
 /// The error that a query still uses what was detached.
@@ -127,7 +129,7 @@ fn check_attached_kind(detached: &DetachedObject, kind: ObjectKind, key: &Object
 }
 
 /// Waits while `is_used` says that a query works on what was detached.
-pub(super) fn wait_while(query: &QueryContext, is_used: impl Fn() -> bool) -> Result<()> {
+pub(super) fn wait_while(query: &Execution, is_used: impl Fn() -> bool) -> Result<()> {
     while is_used() {
         query.check()?;
         std::thread::sleep(USERS_INTERVAL);

@@ -3,17 +3,17 @@
 use basalt_base::{Error, Result, bail};
 use basalt_sql::ast::DetachObject;
 
-use super::QueryContext;
 use super::detach::{locked_as_used, still_used, until_free, wait_while};
-use crate::catalog::{ObjectKey, SYSTEM};
+use crate::execution::Execution;
+use crate::names::{ObjectKey, SYSTEM};
 
 /// `DETACH DATABASE [IF EXISTS] name [SYNC]`.
-pub(super) fn detach(query: &QueryContext, detach: &DetachObject) -> Result<()> {
+pub(super) fn detach(query: &Execution, detach: &DetachObject) -> Result<()> {
     let database = &detach.name.name;
     if database == SYSTEM {
         bail!(ReadOnly, "database `{SYSTEM}` cannot be detached");
     }
-    let catalog = query.engine.catalog();
+    let catalog = query.instance.catalog();
     {
         let _ddl = catalog.ddl();
         if detach.if_exists && !catalog.has_database(database) {
@@ -24,7 +24,7 @@ pub(super) fn detach(query: &QueryContext, detach: &DetachObject) -> Result<()> 
             return Err(Error::not_implemented("DETACH DATABASE ... PERMANENTLY"));
         }
         for (name, _) in catalog.objects(database) {
-            query.engine.background().cancel_table(&ObjectKey { database: database.clone(), name });
+            query.instance.background().cancel_table(&ObjectKey { database: database.clone(), name });
         }
         catalog.detach_database(database)?;
     }
@@ -32,13 +32,13 @@ pub(super) fn detach(query: &QueryContext, detach: &DetachObject) -> Result<()> 
 }
 
 /// `ATTACH DATABASE [IF NOT EXISTS] name`. Queries that began before DETACH may take a while to end.
-pub(super) fn attach(query: &QueryContext, database: &str, if_not_exists: bool) -> Result<()> {
+pub(super) fn attach(query: &Execution, database: &str, if_not_exists: bool) -> Result<()> {
     until_free(query, || attach_now(query, database, if_not_exists))
 }
 
 /// The error that it is still in use, or nothing when it is there.
-fn attach_now(query: &QueryContext, database: &str, if_not_exists: bool) -> Result<Option<Error>> {
-    let catalog = query.engine.catalog();
+fn attach_now(query: &Execution, database: &str, if_not_exists: bool) -> Result<Option<Error>> {
+    let catalog = query.instance.catalog();
     let _ddl = catalog.ddl();
     if catalog.has_database(database) {
         if if_not_exists {
@@ -55,5 +55,5 @@ fn attach_now(query: &QueryContext, database: &str, if_not_exists: bool) -> Resu
     if catalog.is_detached_database_used(database) {
         return Ok(Some(still_used(database)));
     }
-    locked_as_used(catalog.attach_database(database, query.engine.opener()))
+    locked_as_used(catalog.attach_database(database, query.instance.opener()))
 }

@@ -9,11 +9,13 @@ use basalt_sql::ast::{Setting, Statement};
 use uuid::Uuid;
 
 use super::running::Running;
-use super::statement::{changes_definitions, clause_settings, kind_name, may_run_readonly};
-use super::{QueryContext, check_table, ddl, explain, insert, kill, select, show, system_command};
+use super::statement::{KILL, changes_definitions, clause_settings, kind_name, may_run_readonly};
+use super::{check_table, ddl, explain, insert, kill, select, show, system_command};
+use crate::context::QueryContext;
+use crate::execution::Execution;
 use crate::outcome::{Outcome, Summary};
 use crate::request::Request;
-use crate::session::SessionState;
+use crate::session_state::SessionState;
 use crate::settings::{Settings, literal_text};
 
 /// `SET param_name = 'text'` gives `{name:Type}` its value.
@@ -38,16 +40,21 @@ pub(crate) async fn execute(session: &mut SessionState, mut request: Request) ->
         Ok(statement) => statement,
         Err(error) => {
             let error = changed.err().unwrap_or(error);
-            return Err(refused(&context(session, &request, settings), error));
+            let query = Execution::new(&session.instance, Arc::new(context(session, &request, settings)));
+            return Err(refused(&query, error));
         }
     };
     let permitted = changed.and_then(|()| permit(&statement, &mut settings));
     let query = context(session, &request, settings).of_kind(kind_name(&statement));
-    let query = Arc::new(match text_without_secrets(&statement) {
-        Some(text) => query.shown_as(text),
-        None => query,
-    });
-    match permitted.and_then(|()| query.engine.processes().enter(&query)) {
+    let kills = query.kind == KILL;
+    let query = Execution::new(
+        &session.instance,
+        Arc::new(match text_without_secrets(&statement) {
+            Some(text) => query.shown_as(text),
+            None => query,
+        }),
+    );
+    match permitted.and_then(|()| query.instance.processes().enter(&query.context, kills)) {
         Ok(entry) => {
             let status = Arc::clone(query.status());
             status.memory().take_over(reading.memory());
@@ -59,7 +66,7 @@ pub(crate) async fn execute(session: &mut SessionState, mut request: Request) ->
 }
 
 /// Writes into the log that the query did not even begin.
-fn refused(query: &QueryContext, error: Error) -> Error {
+fn refused(query: &Execution, error: Error) -> Error {
     query.log_end(Some(&error));
     error
 }
@@ -82,7 +89,7 @@ fn changes(settings: &[Setting]) -> Vec<(String, String)> {
 }
 
 /// Runs SET: the session keeps what `query`, whose settings may be stricter than the session's, lets it.
-fn set(session: &mut SessionState, query: &QueryContext, list: &[Setting]) -> Result<()> {
+fn set(session: &mut SessionState, query: &Execution, list: &[Setting]) -> Result<()> {
     let (parameters, settings): (Vec<_>, Vec<_>) =
         changes(list).into_iter().partition(|(name, _)| name.starts_with(PARAMETER));
     query.settings.clone().change(&settings)?;
@@ -124,12 +131,9 @@ fn text_without_secrets(statement: &Statement) -> Option<String> {
 fn context(session: &SessionState, request: &Request, settings: Settings) -> QueryContext {
     let id = request.query_id.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
     let text = &request.text[..request.text.len().min(TEXT_BYTES_MAX)];
-    let (engine, cancel) = (Arc::clone(&session.engine), request.cancel.clone());
-    QueryContext::new(engine, id, &String::from_utf8_lossy(text), settings, cancel).asked_by(
-        &session.user,
-        &session.database,
-        request.interface,
-    )
+    let (services, cancel) = (session.instance.services(), request.cancel.clone());
+    let query = QueryContext::new(services, id, &String::from_utf8_lossy(text), settings, cancel);
+    query.asked_by(&session.user, &session.database, request.interface)
 }
 
 /// Bytes of a statement that the log and the list of processes keep.

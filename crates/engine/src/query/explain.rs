@@ -8,10 +8,11 @@ use basalt_sql::ast::{Explain, ExplainKind, Statement};
 use datafusion::physical_plan::displayable;
 
 use super::running::Running;
-use super::{QueryContext, select, show};
+use super::{select, show};
+use crate::execution::Execution;
 use crate::outcome::Outcome;
+use crate::provider::explain_indexes;
 use crate::request::Request;
-use crate::scan::explain_indexes;
 use crate::settings::literal_text;
 
 /// Runs an EXPLAIN.
@@ -32,7 +33,7 @@ pub(super) async fn rows(running: Running, ast: Explain, request: Request) -> Re
 }
 
 async fn explain(
-    query: &Arc<QueryContext>,
+    query: &Arc<Execution>,
     Explain { kind, settings, statement, .. }: Explain,
     parameters: HashMap<String, String>,
 ) -> Result<String> {

@@ -9,8 +9,11 @@ use basalt_base::{Column, Columns, Error, Result, SqlType};
 use basalt_sql::ast::{Expr, Statement};
 
 use super::running::Running;
-use super::{QueryContext, runtime, select};
+use super::select;
+use crate::context::QueryContext;
+use crate::execution::Execution;
 use crate::outcome::Outcome;
+use crate::planning::collect;
 use crate::request::Request;
 
 /// How often a KILL QUERY ... SYNC looks whether the queries are gone.
@@ -29,12 +32,12 @@ pub(super) async fn rows(running: Running, filter: &Expr, sync: bool, request: R
     }
 }
 
-async fn kill(query: &Arc<QueryContext>, filter: &Expr, sync: bool) -> Result<(Columns, RecordBatch)> {
+async fn kill(query: &Arc<Execution>, filter: &Expr, sync: bool) -> Result<(Columns, RecordBatch)> {
     let mut killed = Vec::new();
     for id in picked_ids(query, filter).await? {
         // A query does not kill itself; one that has ended meanwhile needs no killing.
         if id != query.id
-            && let Some(other) = query.engine.processes().find(&id)
+            && let Some(other) = query.instance.processes().find(&id)
         {
             other.end.cancel.cancel();
             killed.push(other);
@@ -42,7 +45,7 @@ async fn kill(query: &Arc<QueryContext>, filter: &Expr, sync: bool) -> Result<(C
     }
     if sync {
         for other in &killed {
-            while query.engine.processes().find(&other.id).is_some_and(|found| Arc::ptr_eq(&found, other)) {
+            while query.instance.processes().find(&other.id).is_some_and(|found| Arc::ptr_eq(&found, other)) {
                 query.check()?;
                 tokio::time::sleep(LOOKS_AGAIN).await;
             }
@@ -52,14 +55,14 @@ async fn kill(query: &Arc<QueryContext>, filter: &Expr, sync: bool) -> Result<(C
 }
 
 /// The ids of the running queries that meet the condition.
-async fn picked_ids(query: &Arc<QueryContext>, filter: &Expr) -> Result<Vec<String>> {
+async fn picked_ids(query: &Arc<Execution>, filter: &Expr) -> Result<Vec<String>> {
     let text = format!("SELECT query_id FROM system.processes WHERE {filter}");
     let Statement::Query(ast) = basalt_sql::parse_statement(text.as_bytes())? else {
         return Err(Error::logical(format!("the SELECT of a KILL QUERY does not parse: `{text}`")));
     };
     let planned = select::plan(query, *ast, Default::default()).await?;
     let mut ids = Vec::new();
-    for block in runtime::collect(query, &planned.plan).await? {
+    for block in collect(query, &planned.plan).await? {
         let column = block.column(0).as_binary_view();
         ids.extend(column.iter().flatten().map(|id| String::from_utf8_lossy(id).into_owned()));
     }

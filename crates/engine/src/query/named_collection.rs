@@ -3,13 +3,13 @@
 use basalt_base::{Result, bail};
 use basalt_sql::ast::{AlterNamedCollection, CreateNamedCollection};
 
-use super::QueryContext;
 use crate::catalog::CatalogObject;
+use crate::execution::Execution;
 use crate::named_collections::entry_of;
 
-pub(super) fn create(query: &QueryContext, create: CreateNamedCollection) -> Result<()> {
-    let _ddl = query.engine.catalog().ddl();
-    let collections = query.engine.named_collections();
+pub(super) fn create(query: &Execution, create: CreateNamedCollection) -> Result<()> {
+    let _ddl = query.instance.catalog().ddl();
+    let collections = query.instance.named_collections();
     match collections.contains(&create.name) {
         true if create.if_not_exists => Ok(()),
         true => bail!(NamedCollectionAlreadyExists, "named collection `{}` already exists", create.name),
@@ -18,9 +18,9 @@ pub(super) fn create(query: &QueryContext, create: CreateNamedCollection) -> Res
 }
 
 /// Dictionaries that use it see the change at their next load.
-pub(super) fn alter(query: &QueryContext, alter: AlterNamedCollection) -> Result<()> {
-    let _ddl = query.engine.catalog().ddl();
-    let collections = query.engine.named_collections();
+pub(super) fn alter(query: &Execution, alter: AlterNamedCollection) -> Result<()> {
+    let _ddl = query.instance.catalog().ddl();
+    let collections = query.instance.named_collections();
     if alter.if_exists && !collections.contains(&alter.name) {
         return Ok(());
     }
@@ -46,10 +46,10 @@ pub(super) fn alter(query: &QueryContext, alter: AlterNamedCollection) -> Result
     collections.put(changed)
 }
 
-pub(super) fn drop(query: &QueryContext, name: &str, if_exists: bool) -> Result<()> {
-    let catalog = query.engine.catalog();
+pub(super) fn drop(query: &Execution, name: &str, if_exists: bool) -> Result<()> {
+    let catalog = query.instance.catalog();
     let _ddl = catalog.ddl();
-    let collections = query.engine.named_collections();
+    let collections = query.instance.named_collections();
     if !collections.contains(name) {
         return if if_exists { Ok(()) } else { collections.get(name).map(|_| ()) };
     }

@@ -8,26 +8,26 @@ use basalt_parts::{MergeWatch, Part, PartSelection, WorkControl};
 use basalt_sql::ast::{Expr, ObjectName, PartitionRef};
 use parking_lot::Mutex;
 
-use super::partition::selection;
-use super::{QueryContext, ddl};
 use crate::background::{Background, Entered};
-use crate::catalog::ObjectKey;
-use crate::tables::{OptimizeRequest, Table, TableDefinition};
+use crate::execution::Execution;
+use crate::names::ObjectKey;
+use crate::planning::selection;
+use crate::tables::{OptimizeRequest, Table, TableDefinition, parts_of};
 
 /// Runs one OPTIMIZE; `deduplicate` as the statement lists it.
 pub(super) fn optimize(
-    query: &Arc<QueryContext>,
+    query: &Arc<Execution>,
     name: &ObjectName,
     partition: Option<&PartitionRef>,
     is_final: bool,
     deduplicate: Option<&[Expr]>,
 ) -> Result<()> {
-    let key = ddl::key_of(query, name);
-    let table = query.engine.catalog().table(&key.database, &key.name, "OPTIMIZE")?;
+    let key = query.key_of(name);
+    let table = query.instance.catalog().table(&key.database, &key.name, "OPTIMIZE")?;
     let definition = table.definition();
     let columns = |list: &[Expr]| deduplicate_columns(list, &definition);
-    let background = query.engine.background();
-    let control = background.control_of_merge(definition.uuid).counted(&query.engine.opener().work_memory);
+    let background = query.instance.background();
+    let control = background.control_of_merge(definition.uuid);
     let control = Arc::new(control);
     let watch = RunningMerge { background, key: &key, control: &control, entered: Mutex::new(None) };
     let request = OptimizeRequest {
@@ -37,7 +37,10 @@ pub(super) fn optimize(
         control: &control,
         watch: &watch,
     };
-    table.optimize(&request)
+    match table.as_stored() {
+        Some(stored) => stored.optimize(&request),
+        None => Err(table.refuses("OPTIMIZE")),
+    }
 }
 
 /// The merge that the statement is at, for `system.merges`.
@@ -65,8 +68,8 @@ impl fmt::Debug for RunningMerge<'_> {
 }
 
 /// The identifier of the one partition that is meant.
-fn partition_id(query: &Arc<QueryContext>, table: &dyn Table, partition: &PartitionRef) -> Result<String> {
-    let Some(parts) = table.parts_of() else {
+fn partition_id(query: &Arc<Execution>, table: &dyn Table, partition: &PartitionRef) -> Result<String> {
+    let Some(parts) = parts_of(table) else {
         return Err(table.refuses("OPTIMIZE of a partition"));
     };
     match selection(query, parts, partition)? {

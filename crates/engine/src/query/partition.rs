@@ -1,25 +1,22 @@
 //! ALTER TABLE ... PARTITION and PART: whole parts come and go.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use basalt_base::fs::Storage;
-use basalt_base::{Error, Result, SqlType, bail};
-use basalt_parts::{PartSelection, PartitionValue, TableParts};
-use basalt_planner::plan_constant;
-use basalt_sql::ast::{Expr, ObjectName, PartitionAction, PartitionRef};
-use basalt_sql::parse_type;
+use basalt_base::{Error, Result, bail};
+use basalt_parts::{PartSelection, TableParts};
+use basalt_sql::ast::{ObjectName, PartitionAction, PartitionRef};
 
-use super::catalog_view::Surroundings;
-use super::{QueryContext, ddl};
+use crate::execution::Execution;
+use crate::planning::selection;
 use crate::tables::{Table, TableDefinition};
 
 /// The directory of the data directory where FREEZE puts its copies.
 const SHADOW: &str = "shadow";
 
 /// Runs one action; the caller holds the catalog's DDL lock.
-pub(super) fn run(query: &Arc<QueryContext>, table: &dyn Table, action: &PartitionAction) -> Result<()> {
+pub(super) fn run(query: &Arc<Execution>, table: &dyn Table, action: &PartitionAction) -> Result<()> {
     let parts = parts_of(table)?;
     let select = |what: &PartitionRef| selection(query, parts, what);
     match action {
@@ -53,7 +50,7 @@ pub(super) fn run(query: &Arc<QueryContext>, table: &dyn Table, action: &Partiti
             }
             check_alike(&table.definition(), &target.definition())?;
             for id in partitions(&select(what)?, parts)? {
-                parts.move_to(parts_of(target.as_ref())?, &id, &query.engine.catalog().store_root())?;
+                parts.move_to(parts_of(target.as_ref())?, &id, &query.instance.catalog().store_root())?;
             }
         }
         PartitionAction::Freeze { what, name } => freeze(query, table, &select(what)?, name.as_deref())?,
@@ -61,17 +58,17 @@ pub(super) fn run(query: &Arc<QueryContext>, table: &dyn Table, action: &Partiti
             parts.unfreeze(&select(what)?, &frozen_dir(query, table, name)?)?;
         }
     }
-    query.engine.wake_background();
+    query.instance.background().wake();
     Ok(())
 }
 
 fn parts_of(table: &dyn Table) -> Result<&TableParts> {
-    table.parts_of().ok_or_else(|| table.refuses("an action on partitions"))
+    crate::tables::parts_of(table).ok_or_else(|| table.refuses("an action on partitions"))
 }
 
-fn other_table(query: &QueryContext, name: &ObjectName) -> Result<Arc<dyn Table>> {
-    let key = ddl::key_of(query, name);
-    query.engine.catalog().table(&key.database, &key.name, "ALTER TABLE ... PARTITION")
+fn other_table(query: &Execution, name: &ObjectName) -> Result<Arc<dyn Table>> {
+    let key = query.key_of(name);
+    query.instance.catalog().table(&key.database, &key.name, "ALTER TABLE ... PARTITION")
 }
 
 fn check_alike(one: &TableDefinition, other: &TableDefinition) -> Result<()> {
@@ -109,59 +106,10 @@ fn partitions(which: &PartSelection, parts: &TableParts) -> Result<Vec<String>> 
     }
 }
 
-/// Which parts `what` means.
-pub(super) fn selection(
-    query: &Arc<QueryContext>,
-    parts: &TableParts,
-    what: &PartitionRef,
-) -> Result<PartSelection> {
-    Ok(match what {
-        PartitionRef::All => PartSelection::All,
-        PartitionRef::Id(id) => {
-            let is_known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-            if id.is_empty() || !id.bytes().all(is_known) {
-                bail!(InvalidPartitionValue, "`{id}` cannot be the identifier of a partition");
-            }
-            PartSelection::Partition(id.clone())
-        }
-        PartitionRef::Part(name) => PartSelection::Part(name.clone()),
-        PartitionRef::Value(value) => {
-            let value = partition_value(query, &parts.spec().partition_types(), value)?;
-            PartSelection::Partition(value.id()?)
-        }
-    })
-}
-
-/// The value of a partition key as a statement writes it: a constant, or a tuple of them.
-fn partition_value(query: &Arc<QueryContext>, types: &[SqlType], value: &Expr) -> Result<PartitionValue> {
-    let values = match value {
-        Expr::Tuple(values) => values.clone(),
-        Expr::Function(call) if call.name == "tuple" => call.args.clone(),
-        value => vec![value.clone()],
-    };
-    if values.len() != types.len() {
-        bail!(
-            InvalidPartitionValue,
-            "the partition `{value}` has {} values, the partition key has {}",
-            values.len(),
-            types.len()
-        );
-    }
-    let surroundings = Surroundings::of(query, HashMap::new());
-    let mut elements = Vec::with_capacity(types.len());
-    for (ty, value) in types.iter().zip(values) {
-        // The type is the table's, whatever this query's settings say of such types.
-        let name = parse_type(ty.full().to_string().as_bytes()).map_err(Error::logical)?;
-        let cast = Expr::Cast { operand: Box::new(value), ty: name };
-        elements.push((ty.clone(), plan_constant(&cast, &surroundings.context())?.0));
-    }
-    Ok(PartitionValue { elements })
-}
-
-fn freeze(query: &QueryContext, table: &dyn Table, which: &PartSelection, name: Option<&str>) -> Result<()> {
+fn freeze(query: &Execution, table: &dyn Table, which: &PartSelection, name: Option<&str>) -> Result<()> {
     let name = match name {
         Some(name) => name.to_owned(),
-        None => next_name(&*query.engine.opener().storage, &query.engine.data_dir().join(SHADOW))?,
+        None => next_name(&*query.instance.opener().storage, &query.instance.data_dir().join(SHADOW))?,
     };
     parts_of(table)?.freeze(which, &frozen_dir(query, table, &name)?)?;
     Ok(())
@@ -176,10 +124,10 @@ fn next_name(storage: &dyn Storage, shadow: &Path) -> Result<String> {
     Ok((numbers.max().unwrap_or(0) + 1).to_string())
 }
 
-fn frozen_dir(query: &QueryContext, table: &dyn Table, name: &str) -> Result<PathBuf> {
+fn frozen_dir(query: &Execution, table: &dyn Table, name: &str) -> Result<PathBuf> {
     if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
         bail!(BadArguments, "`{name}` cannot be the name of a directory");
     }
     let uuid = table.definition().uuid.to_string();
-    Ok(query.engine.data_dir().join(SHADOW).join(name).join("store").join(uuid))
+    Ok(query.instance.data_dir().join(SHADOW).join(name).join("store").join(uuid))
 }

@@ -3,22 +3,22 @@
 use basalt_base::{Error, ErrorCode, Result, bail};
 use basalt_sql::ast::{ObjectKind, ObjectName, RenamePair};
 
-use super::QueryContext;
-use super::ddl::key_of;
-use crate::catalog::{CatalogObject, CatalogStore, ObjectKey, SYSTEM, check_name};
+use crate::catalog::{CatalogObject, CatalogStore};
+use crate::execution::Execution;
+use crate::names::{ObjectKey, SYSTEM, check_name};
 
 /// `RENAME a TO b, ...`: one pair after the other, so that `a TO c, b TO a, c TO b` exchanges two; all of
 /// them or none.
-pub(super) fn rename(query: &QueryContext, kind: ObjectKind, pairs: &[RenamePair]) -> Result<()> {
+pub(super) fn rename(query: &Execution, kind: ObjectKind, pairs: &[RenamePair]) -> Result<()> {
     if kind == ObjectKind::Database {
         bail!(NotImplemented, "RENAME DATABASE is not implemented");
     }
-    let catalog = query.engine.catalog();
+    let catalog = query.instance.catalog();
     let _ddl = catalog.ddl();
     let mut moves = Moves { catalog, moves: Vec::new() };
     for pair in pairs {
-        check_dictionary(catalog, kind, &key_of(query, &pair.from))?;
-        moves.push(key_of(query, &pair.from), key_of(query, &pair.to))?;
+        check_dictionary(catalog, kind, &query.key_of(&pair.from))?;
+        moves.push(query.key_of(&pair.from), query.key_of(&pair.to))?;
     }
     let mut moves = moves.moves;
     moves.retain(|(from, to)| from != to);
@@ -30,7 +30,7 @@ pub(super) fn rename(query: &QueryContext, kind: ObjectKind, pairs: &[RenamePair
 
 /// `EXCHANGE TABLES a AND b`.
 pub(super) fn exchange(
-    query: &QueryContext,
+    query: &Execution,
     kind: ObjectKind,
     left: &ObjectName,
     right: &ObjectName,
@@ -38,9 +38,9 @@ pub(super) fn exchange(
     if !matches!(kind, ObjectKind::Table | ObjectKind::Dictionary) {
         return Err(Error::not_implemented(format!("EXCHANGE of a {kind:?}")));
     }
-    let catalog = query.engine.catalog();
+    let catalog = query.instance.catalog();
     let _ddl = catalog.ddl();
-    let (left, right) = (key_of(query, left), key_of(query, right));
+    let (left, right) = (query.key_of(left), query.key_of(right));
     check_dictionary(catalog, kind, &left)?;
     check_dictionary(catalog, kind, &right)?;
     catalog.get(&left.database, &left.name)?;

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use basalt_base::Error;
 
-use super::QueryContext;
-use super::processes::RunningQuery;
+use crate::execution::Execution;
+use crate::processes::RunningQuery;
 
 /// A statement on its way: the context, and its place in the list of processes.
 pub(super) struct Running {
-    pub(super) query: Arc<QueryContext>,
+    pub(super) query: Arc<Execution>,
     _entry: RunningQuery,
 }
 
 impl Running {
-    pub(super) fn new(query: Arc<QueryContext>, entry: RunningQuery) -> Running {
+    pub(super) fn new(query: Arc<Execution>, entry: RunningQuery) -> Running {
         Running { query, _entry: entry }
     }
 

@@ -17,12 +17,11 @@ use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream};
 use futures::{FutureExt, Stream};
 use tokio::sync::mpsc;
 
-use super::catalog_view::Surroundings;
-use super::format_settings::format_settings;
 use super::running::Running;
-use super::runtime::Physical;
-use super::{QueryContext, runtime};
-use crate::outcome::{Outcome, Part, Rows};
+use crate::context::format_settings;
+use crate::execution::Execution;
+use crate::outcome::{Outcome, QueryResult, ResultBlock};
+use crate::planning::{Physical, PlanningContext, collect, next_block};
 use crate::request::Request;
 
 /// Blocks that wait for the caller.
@@ -30,34 +29,34 @@ const PARTS_WAITING: usize = 4;
 
 /// Plans a query on a thread that may block: subqueries run meanwhile.
 pub(crate) async fn plan(
-    query: &Arc<QueryContext>,
+    query: &Arc<Execution>,
     ast: ast::Query,
     parameters: HashMap<String, String>,
 ) -> Result<Planned> {
-    runtime::planning(query, move |query| plan_here(query, &ast, parameters)).await
+    query.on_blocking_thread("planning", move |query| plan_here(query, &ast, parameters)).await
 }
 
 /// Plans a query and chooses its operators.
 pub(super) async fn plan_to_operators(
-    query: &Arc<QueryContext>,
+    query: &Arc<Execution>,
     ast: ast::Query,
     parameters: HashMap<String, String>,
 ) -> Result<(Planned, Physical)> {
-    let plan = move |query: &Arc<QueryContext>| {
+    let plan = move |query: &Arc<Execution>| {
         let planned = plan_here(query, &ast, parameters)?;
         let physical = Physical::of(query, &planned.plan)?;
         Ok((planned, physical))
     };
-    runtime::planning(query, plan).await
+    query.on_blocking_thread("planning", plan).await
 }
 
 fn plan_here(
-    query: &Arc<QueryContext>,
+    query: &Arc<Execution>,
     ast: &ast::Query,
     parameters: HashMap<String, String>,
 ) -> Result<Planned> {
-    let surroundings = Surroundings::of(query, parameters);
-    plan_query(ast, &surroundings.context())
+    let planning = PlanningContext::new(query, parameters);
+    plan_query(ast, &planning.context())
 }
 
 /// Starts a SELECT. Errors of planning come from here, errors of running from the rows.
@@ -82,7 +81,7 @@ struct Started {
 }
 
 async fn start(
-    query: &Arc<QueryContext>,
+    query: &Arc<Execution>,
     ast: ast::Query,
     request: Request,
 ) -> Result<(Planned, Started, String)> {
@@ -102,7 +101,7 @@ pub(crate) fn format_of_outfile(path: &str) -> Result<String> {
     Ok(format_of_file_name(path)?.unwrap_or("TabSeparated").to_owned())
 }
 
-fn hand_over(running: Running, planned: Planned, started: Started, format: String) -> Rows {
+fn hand_over(running: Running, planned: Planned, started: Started, format: String) -> QueryResult {
     let query = Arc::clone(&running.query);
     let (sender, receiver) = mpsc::channel(PARTS_WAITING);
     let (columns, into_outfile) = (planned.columns.clone(), planned.into_outfile.clone());
@@ -122,7 +121,7 @@ fn hand_over(running: Running, planned: Planned, started: Started, format: Strin
         }
     };
     tokio::spawn(in_query(Some(status), produced));
-    Rows {
+    QueryResult {
         columns,
         query_id: query.id.clone(),
         format,
@@ -134,7 +133,7 @@ fn hand_over(running: Running, planned: Planned, started: Started, format: Strin
     }
 }
 
-fn received(receiver: mpsc::Receiver<Result<Part>>) -> impl Stream<Item = Result<Part>> {
+fn received(receiver: mpsc::Receiver<Result<ResultBlock>>) -> impl Stream<Item = Result<ResultBlock>> {
     futures::stream::unfold(receiver, |mut receiver| async move {
         receiver.recv().await.map(|part| (part, receiver))
     })
@@ -147,16 +146,16 @@ pub(super) fn ready_rows(
     block: RecordBatch,
     request: &Request,
     format: Option<String>,
-) -> Rows {
+) -> QueryResult {
     running.finish(None);
     let query = Arc::clone(&running.query);
-    Rows {
+    QueryResult {
         columns,
         query_id: query.id.clone(),
         format: format.unwrap_or_else(|| request.default_format.clone()),
         into_outfile: None,
         format_settings: format_settings(&query),
-        blocks: Box::pin(futures::stream::iter([Ok(Part::Block(block))])),
+        blocks: Box::pin(futures::stream::iter([Ok(ResultBlock::Block(block))])),
         status: Arc::clone(query.status()),
         progress: query.progress.clone(),
     }
@@ -164,14 +163,14 @@ pub(super) fn ready_rows(
 
 /// Runs the plan to its end: blocks, then totals, then extremes.
 async fn produce(
-    query: &Arc<QueryContext>,
+    query: &Arc<Execution>,
     columns: &Columns,
     totals: Option<&LogicalPlan>,
     Started { plan, is_limited, mut stream }: Started,
-    sender: &mpsc::Sender<Result<Part>>,
+    sender: &mpsc::Sender<Result<ResultBlock>>,
 ) -> Result<()> {
     let mut extremes = query.settings.extremes.then(|| Extremes::new(columns.clone()));
-    while let Some(block) = runtime::next_block(query, &mut stream).await? {
+    while let Some(block) = next_block(query, &mut stream).await? {
         if block.num_rows() == 0 {
             continue;
         }
@@ -179,26 +178,26 @@ async fn produce(
             extremes.update(&block)?;
         }
         count_result(query, &block)?;
-        send(query, sender, Part::Block(block)).await?;
+        send(query, sender, ResultBlock::Block(block)).await?;
     }
     drop(stream);
     if is_limited {
         query.progress.set_rows_before_limit(rows_before_limit(&plan));
     }
     if let Some(totals) = totals {
-        for block in runtime::collect(query, totals).await? {
+        for block in collect(query, totals).await? {
             if block.num_rows() > 0 {
-                send(query, sender, Part::Totals(block)).await?;
+                send(query, sender, ResultBlock::Totals(block)).await?;
             }
         }
     }
     if let Some(block) = extremes.map(Extremes::finish).transpose()?.flatten() {
-        send(query, sender, Part::Extremes(block)).await?;
+        send(query, sender, ResultBlock::Extremes(block)).await?;
     }
     Ok(())
 }
 
-fn count_result(query: &QueryContext, block: &RecordBatch) -> Result<()> {
+fn count_result(query: &Execution, block: &RecordBatch) -> Result<()> {
     query.progress.add_result(block.num_rows() as u64, block.get_array_memory_size() as u64);
     let (rows, most) = (query.progress.snapshot().result_rows, query.settings.max_result_rows);
     if most > 0 && rows > most {
@@ -207,6 +206,10 @@ fn count_result(query: &QueryContext, block: &RecordBatch) -> Result<()> {
     Ok(())
 }
 
-async fn send(query: &QueryContext, sender: &mpsc::Sender<Result<Part>>, part: Part) -> Result<()> {
+async fn send(
+    query: &Execution,
+    sender: &mpsc::Sender<Result<ResultBlock>>,
+    part: ResultBlock,
+) -> Result<()> {
     sender.send(Ok(part)).await.map_err(|_| query.end.cancelled())
 }

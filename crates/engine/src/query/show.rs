@@ -8,17 +8,17 @@ use arrow::array::{ArrayRef, BinaryViewArray, UInt8Array};
 use arrow::record_batch::RecordBatch;
 use basalt_base::types::{quote_identifier, quote_string};
 use basalt_base::{Column, Columns, Error, Result, SqlType};
-use basalt_sql::ast::{
-    self, DefaultKind, Describe, ObjectKind, ObjectName, ShowFilter, ShowWhat, Statement, TableFactor,
-};
+use basalt_sql::ast::{self, Describe, ObjectKind, ObjectName, ShowFilter, ShowWhat, Statement, TableFactor};
 
 use super::running::Running;
-use super::{QueryContext, ddl, select};
-use crate::catalog::{CatalogObject, SYSTEM};
+use super::select;
+use crate::catalog::CatalogObject;
+use crate::execution::Execution;
+use crate::names::SYSTEM;
 use crate::outcome::Outcome;
 use crate::request::Request;
 use crate::system;
-use crate::tables::TableDefinition;
+use crate::tables::{TableDefinition, default_kind_name};
 
 /// Whether [`rows`] runs the statement.
 pub(super) fn shows(statement: &Statement) -> bool {
@@ -73,7 +73,7 @@ async fn run_select(
     }
 }
 
-fn show_answer(query: &QueryContext, what: ShowWhat) -> Result<Answer> {
+fn show_answer(query: &Execution, what: ShowWhat) -> Result<Answer> {
     let text = match what {
         ShowWhat::Databases { like } => {
             format!(
@@ -83,7 +83,7 @@ fn show_answer(query: &QueryContext, what: ShowWhat) -> Result<Answer> {
         }
         ShowWhat::Tables { kind, database, like, limit } => {
             let database = database.unwrap_or_else(|| query.database.clone());
-            query.engine.catalog().require_database(&database)?;
+            query.instance.catalog().require_database(&database)?;
             let limit = limit.map(|limit| format!(" LIMIT {limit}")).unwrap_or_default();
             let kind = match kind {
                 ObjectKind::View => " AND engine = 'View'",
@@ -98,7 +98,7 @@ fn show_answer(query: &QueryContext, what: ShowWhat) -> Result<Answer> {
         }
         ShowWhat::Create { kind, name } => return show_create(query, kind, &name),
         ShowWhat::Columns { table, like } => {
-            let key = ddl::key_of(query, &table);
+            let key = query.key_of(&table);
             let like = filter_text(&like, " AND ", "name");
             format!(
                 "SELECT name AS field, type, startsWith(type, 'Nullable') ? 'YES' : 'NO' AS `null` \
@@ -132,13 +132,13 @@ fn filter_text(filter: &Option<ShowFilter>, lead: &str, column: &str) -> String 
     }
 }
 
-fn show_create(query: &QueryContext, kind: ObjectKind, name: &ObjectName) -> Result<Answer> {
+fn show_create(query: &Execution, kind: ObjectKind, name: &ObjectName) -> Result<Answer> {
     let statement = if kind == ObjectKind::Database {
-        query.engine.catalog().require_database(&name.name)?;
+        query.instance.catalog().require_database(&name.name)?;
         format!("CREATE DATABASE {} ENGINE = Atomic", quote_identifier(&name.name))
     } else {
-        let key = ddl::key_of(query, name);
-        let catalog = query.engine.catalog();
+        let key = query.key_of(name);
+        let catalog = query.instance.catalog();
         match (catalog.find(&key.database, &key.name), catalog.detached(&key)) {
             (None, Some(detached)) => detached.shown_statement()?,
             _ => catalog.get(&key.database, &key.name)?.shown_statement(),
@@ -149,12 +149,12 @@ fn show_create(query: &QueryContext, kind: ObjectKind, name: &ObjectName) -> Res
     Ok(Answer::Block(columns, block))
 }
 
-fn exists(query: &QueryContext, kind: ObjectKind, name: &ObjectName) -> Result<Described> {
-    let catalog = query.engine.catalog();
+fn exists(query: &Execution, kind: ObjectKind, name: &ObjectName) -> Result<Described> {
+    let catalog = query.instance.catalog();
     let found = if kind == ObjectKind::Database {
         catalog.has_database(&name.name)
     } else {
-        let key = ddl::key_of(query, name);
+        let key = query.key_of(name);
         match catalog.find(&key.database, &key.name) {
             Some(CatalogObject::Dictionary(_)) => matches!(kind, ObjectKind::Dictionary | ObjectKind::Table),
             Some(CatalogObject::View(_)) => matches!(kind, ObjectKind::View | ObjectKind::Table),
@@ -168,7 +168,7 @@ fn exists(query: &QueryContext, kind: ObjectKind, name: &ObjectName) -> Result<D
     Ok((columns, block, None))
 }
 
-async fn describe_answer(query: &Arc<QueryContext>, describe: Describe) -> Result<Described> {
+async fn describe_answer(query: &Arc<Execution>, describe: Describe) -> Result<Described> {
     let (rows, format) = match describe {
         Describe::Table { name, format } => (describe_table(query, &name).await?, format),
         Describe::Factor { factor, format } => (describe_factor(query, *factor).await?, format),
@@ -187,12 +187,12 @@ async fn describe_answer(query: &Arc<QueryContext>, describe: Describe) -> Resul
     Ok((columns, block, format))
 }
 
-async fn describe_table(query: &Arc<QueryContext>, name: &ObjectName) -> Result<Vec<Vec<String>>> {
-    let key = ddl::key_of(query, name);
+async fn describe_table(query: &Arc<Execution>, name: &ObjectName) -> Result<Vec<Vec<String>>> {
+    let key = query.key_of(name);
     if key.database == SYSTEM {
         return Ok(definition_rows(&system::table(&key.name, query)?.definition()));
     }
-    match query.engine.catalog().get(&key.database, &key.name)? {
+    match query.instance.catalog().get(&key.database, &key.name)? {
         CatalogObject::Table(table) => Ok(definition_rows(&table.definition())),
         CatalogObject::View(view) => Ok(plain_rows(&view.columns)),
         CatalogObject::Dictionary(entry) => Ok(plain_rows(&entry.columns())),
@@ -201,7 +201,7 @@ async fn describe_table(query: &Arc<QueryContext>, name: &ObjectName) -> Result<
 }
 
 /// A table function or a subquery: the columns of `SELECT * FROM` it.
-async fn describe_factor(query: &Arc<QueryContext>, factor: TableFactor) -> Result<Vec<Vec<String>>> {
+async fn describe_factor(query: &Arc<Execution>, factor: TableFactor) -> Result<Vec<Vec<String>>> {
     let asterisk = ast::Expr::Asterisk { qualifier: Vec::new(), except: Vec::new(), replace: Vec::new() };
     let body = ast::Select {
         items: vec![ast::SelectItem { expr: asterisk, alias: None }],
@@ -252,16 +252,6 @@ fn definition_rows(definition: &TableDefinition) -> Vec<Vec<String>> {
             ]
         })
         .collect()
-}
-
-/// The word of a DEFAULT clause.
-pub(crate) fn default_kind_name(kind: DefaultKind) -> &'static str {
-    match kind {
-        DefaultKind::Default => "DEFAULT",
-        DefaultKind::Materialized => "MATERIALIZED",
-        DefaultKind::Alias => "ALIAS",
-        DefaultKind::Ephemeral => "EPHEMERAL",
-    }
 }
 
 /// Rows of strings as a block; every row has as many as there are columns.

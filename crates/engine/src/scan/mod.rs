@@ -1,218 +1,33 @@
-//! Reading a table: from a request to blocks, and from blocks to DataFusion's streams.
+//! Reading a table: from a request to blocks.
 //!
-//! A table answers a [`ScanRequest`] with a [`BlockSource`]: blocks in as many partitions as can be
-//! read side by side. [`provider`] shows a table to DataFusion; [`exec`] runs a source as an operator;
-//! [`condition`] finds in a WHERE clause what a key can use, [`predicate`] what a skip index can;
-//! on the [`operand`]s that a table keeps something of, also by way of [`monotonic`] functions;
-//! [`conjunct`] takes it apart for a source that filters its rows itself. [`late`] reads wide columns after a LIMIT, [`virtual_columns`] and
-//! [`constants`] are what a table has beside its columns,
-//! [`codes`] groups by numbers of strings; [`direct_join`] joins by key; [`known_aggregates`] need no reading;
-//! [`large_lookups`] gather keys for tables that find many at once for less.
+//! - [`source`]: the contract: a table answers a [`ScanRequest`] with a [`BlockSource`], blocks in as many partitions as
+//!   can be read in parallel.
+//! - [`condition`]: what a key can use of a WHERE clause; [`predicate`]: what a skip index can.
+//! - [`operand`], [`monotonic`]: the columns and functions of columns that a table has a key or an index on.
+//! - [`conjunct`], [`estimate`]: a WHERE clause taken apart, for a source that filters its rows itself.
+//! - [`virtual_columns`]: columns that a query may read and that are not stored.
+//! - [`coded_string`], [`numbering`]: strings that leave a source as numbers.
+//! - [`parts`]: the sources of MergeTree tables.
 
-mod codes;
+mod coded_string;
 mod condition;
 mod conjunct;
-mod constants;
-mod direct;
-mod direct_join;
 mod estimate;
-mod exec;
-mod known_aggregates;
-mod large_lookups;
-mod late;
 mod monotonic;
+mod numbering;
 mod operand;
 mod parts;
 mod predicate;
-mod provider;
+mod source;
 mod virtual_columns;
 
-pub(crate) use codes::{CodedGroups, LateStrings};
+pub(crate) use crate::scan::parts::{PartsSource, TableCaches};
+pub(crate) use coded_string::{CodedSource, CodedString, StringPlace};
 pub(crate) use condition::{ColumnCondition, ValueSet, conditions, sorted_points};
-pub(crate) use direct::DirectSources;
-pub(crate) use direct_join::DirectJoins;
-pub(crate) use exec::explain_indexes;
-pub(crate) use known_aggregates::KnownAggregates;
-pub(crate) use large_lookups::LARGE_LOOKUPS;
-pub(crate) use late::LateColumns;
 pub(crate) use monotonic::monotonic;
+pub(crate) use numbering::Numbering;
 pub(crate) use operand::{Operands, TableExpression};
-pub(crate) use parts::{FinalSource, PartsSource, TableCaches};
-pub(crate) use provider::TableScanProvider;
-pub(crate) use virtual_columns::{VirtualColumn, with_columns_of_parts, with_constants};
-
-use std::sync::Arc;
-
-use arrow::array::UInt64Array;
-use arrow::compute::SortOptions;
-use arrow::record_batch::RecordBatch;
-use basalt_base::{Columns, Error, Result};
-use basalt_parts::Predicate;
-use datafusion::common::ScalarValue;
-use datafusion::physical_expr::PhysicalExpr;
-
-use crate::query::QueryContext;
-use codes::{CodedSource, CodedString, Numbering};
-
-/// What to read of a table.
-#[derive(Clone)]
-pub(crate) struct ScanRequest {
-    /// The table's stored columns as the query's plan has them, and behind them its virtual ones.
-    pub(crate) stored: Columns,
-    /// How many of these are stored.
-    pub(crate) virtual_from: usize,
-    /// Positions among the stored columns; may be empty, where only the number of rows counts.
-    pub(crate) columns: Vec<usize>,
-    /// All must hold for a row that the query wants; see [`conditions`].
-    pub(crate) conditions: Vec<ColumnCondition>,
-    /// The same for skip indexes, which understand more.
-    pub(crate) predicate: Predicate,
-    /// The same as expressions over the stored columns. A table that
-    /// [filters](crate::tables::Table::filters_rows) must: its rows are not checked again.
-    pub(crate) filters: Vec<Arc<dyn PhysicalExpr>>,
-    /// No more rows than this are needed.
-    pub(crate) limit: Option<usize>,
-    /// Strings that leave as their numbers: where among `columns`.
-    pub(crate) numbers: Vec<(usize, Arc<Numbering>)>,
-    pub(crate) query: Arc<QueryContext>,
-}
-
-/// Blocks, in partitions that are read independently.
-pub(crate) trait BlockSource: Send + Sync {
-    /// At least one.
-    fn partition_count(&self) -> usize;
-
-    /// The blocks of one partition: arrays of the requested columns in the request's order. An empty
-    /// block gives other work its turn.
-    fn open(&self, partition: usize) -> Result<BlockIterator>;
-
-    /// Rows at most, if known before reading.
-    fn rows_estimate(&self) -> Option<u64> {
-        None
-    }
-
-    /// The number of rows, if it is known before reading.
-    fn rows_exactly(&self) -> Option<u64> {
-        None
-    }
-
-    /// The least and the greatest value of column `column` of the blocks, if they are known exactly.
-    fn bounds(&self, column: usize) -> Option<ColumnBounds> {
-        let _ = column;
-        None
-    }
-
-    /// The same source with more filters, over the columns of the blocks; its rows are not checked
-    /// again. `None` if it cannot filter.
-    fn with_filters(&self, filters: &[Arc<dyn PhysicalExpr>]) -> Result<Option<Arc<dyn BlockSource>>> {
-        let _ = filters;
-        Ok(None)
-    }
-
-    /// The same rows, those of each partition in this order of columns of the blocks; `None` if that
-    /// takes sorting.
-    fn in_order(&self, order: &[(usize, SortOptions)]) -> Result<Option<Arc<dyn BlockSource>>> {
-        let _ = order;
-        Ok(None)
-    }
-
-    /// The same source for a reader that needs no more rows of a partition; `None` if that changes
-    /// nothing.
-    fn with_limit(&self, limit: usize) -> Result<Option<Arc<dyn BlockSource>>> {
-        let _ = limit;
-        Ok(None)
-    }
-
-    /// Columns of the blocks beside `kept` that [`BlockSource::fetch`] can read later instead.
-    fn deferrable(&self, kept: &[usize]) -> Vec<usize> {
-        let _ = kept;
-        Vec::new()
-    }
-
-    /// The same rows with fewer columns, and one more: the place of each row, as UInt64.
-    fn narrowed(&self, columns: &[usize]) -> Result<Arc<dyn BlockSource>> {
-        let _ = columns;
-        Err(Error::logical("this source has no places of rows"))
-    }
-
-    /// Columns of the rows at these places, in this order.
-    fn fetch(&self, places: &UInt64Array, columns: &[usize]) -> Result<RecordBatch> {
-        let _ = (places, columns);
-        Err(Error::logical("this source has no places of rows"))
-    }
-
-    /// The same rows with numbers of `strings`; `None` if strings have none.
-    fn coded(&self, strings: &[CodedString]) -> Result<Option<CodedSource>> {
-        let _ = strings;
-        Ok(None)
-    }
-
-    /// Whether the source tells the query itself what it reads; else its blocks are counted.
-    fn counts_reads(&self) -> bool {
-        false
-    }
-
-    /// Lines for EXPLAIN indexes = 1: what each index left.
-    fn index_report(&self) -> Result<Vec<String>> {
-        Ok(Vec::new())
-    }
-
-    /// One line for EXPLAIN: what the source reads and what it left out.
-    fn describe(&self) -> String;
-}
-
-/// What metadata knows of the values of a column.
-pub(crate) struct ColumnBounds {
-    /// Of the values that are not NULL; there is one.
-    pub(crate) least: ScalarValue,
-    pub(crate) greatest: ScalarValue,
-    pub(crate) null_count: u64,
-}
-
-/// Blocks one after another.
-pub(crate) type BlockIterator = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
-
-/// A source of blocks that are in memory already.
-pub(crate) struct MemorySource {
-    /// The blocks of each partition.
-    pub(crate) partitions: Vec<Vec<RecordBatch>>,
-    pub(crate) description: String,
-}
-
-impl MemorySource {
-    /// `blocks` dealt out over as many partitions as the query has threads.
-    pub(crate) fn deal(
-        blocks: Vec<RecordBatch>,
-        request: &ScanRequest,
-        description: &str,
-    ) -> Arc<dyn BlockSource> {
-        let count = request.query.threads().clamp(1, blocks.len().max(1));
-        let mut partitions = vec![Vec::new(); count];
-        for (index, block) in blocks.into_iter().enumerate() {
-            partitions[index % count].push(block);
-        }
-        Arc::new(MemorySource { partitions, description: description.to_owned() })
-    }
-}
-
-impl BlockSource for MemorySource {
-    fn partition_count(&self) -> usize {
-        self.partitions.len()
-    }
-
-    fn open(&self, partition: usize) -> Result<BlockIterator> {
-        Ok(Box::new(self.partitions[partition].clone().into_iter().map(Ok)))
-    }
-
-    fn rows_estimate(&self) -> Option<u64> {
-        Some(self.partitions.iter().flatten().map(|block| block.num_rows() as u64).sum())
-    }
-
-    fn rows_exactly(&self) -> Option<u64> {
-        self.rows_estimate()
-    }
-
-    fn describe(&self) -> String {
-        self.description.clone()
-    }
-}
+pub(crate) use parts::FinalSource;
+pub(crate) use predicate::predicate;
+pub(crate) use source::{BlockIterator, BlockSource, MemorySource, ScanRequest};
+pub(crate) use virtual_columns::{VirtualColumn, repeated, with_columns_of_parts, with_constants};

@@ -17,7 +17,7 @@ use super::condition::{Condition, ValueSet, conditions_on, literal, typed};
 use super::operand::{Operands, Subject};
 
 /// What follows from all of `filters` holding.
-pub(super) fn predicate(filters: &[Expr], operands: Operands<'_>) -> Predicate {
+pub(crate) fn predicate(filters: &[Expr], operands: Operands<'_>) -> Predicate {
     Predicate::And(filters.iter().map(|filter| of(filter, operands)).collect())
 }
 

@@ -1,10 +1,12 @@
 //! Virtual columns: what a query may ask about a row beside what the table has, for example the part that
 //! it is in. `*` does not include them, and a column of the table hides one of the same name.
 //!
-//! Some are the same in all rows that a scan gives: [`constants`](super::constants) adds them to the rows of
-//! any table. The others are of tables of parts, whose sources give them as they give columns.
+//! Some are the same in all rows that a scan gives: the provider adds them to the rows of any table. The others
+//! belong to tables of parts, whose sources give them as they give columns.
 
-use basalt_base::{Column, Columns, SqlType};
+use arrow::array::{Array, ArrayRef, UInt32Array};
+use arrow::compute::take;
+use basalt_base::{Column, Columns, Error, Result, SqlType};
 
 /// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +101,7 @@ impl VirtualColumn {
     }
 
     /// Whether it is the same in all rows of a scan.
-    pub(super) fn is_constant(self) -> bool {
+    pub(crate) fn is_constant(self) -> bool {
         matches!(
             self,
             VirtualColumn::PartUuid
@@ -157,4 +159,9 @@ fn with(
     let free = more.filter(|column| !is_taken(column.name()));
     let more = free.map(|column| Column::new(column.name(), column.ty(partition)));
     stored.iter().cloned().chain(more).collect()
+}
+
+/// The one row of `value`, `rows` times.
+pub(crate) fn repeated(value: &dyn Array, rows: usize) -> Result<ArrayRef> {
+    take(value, &UInt32Array::from(vec![0; rows]), None).map_err(Error::of_arrow)
 }

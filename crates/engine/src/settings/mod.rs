@@ -7,6 +7,7 @@
 mod literal;
 mod merge_tree;
 mod registry;
+mod suspicious_type;
 mod table;
 mod typed;
 mod value;
@@ -14,3 +15,4 @@ mod value;
 pub(crate) use literal::literal_text;
 pub(crate) use merge_tree::MergeTreeSettings;
 pub(crate) use registry::Settings;
+pub(crate) use suspicious_type::check_suspicious_type;

@@ -9,7 +9,7 @@ use basalt_base::{Result, SqlType};
 use basalt_functions::SettingValues;
 
 use super::Settings;
-use crate::tables::check_suspicious_type;
+use super::suspicious_type::check_suspicious_type;
 
 impl SettingValues for Settings {
     fn value(&self, name: &str) -> Result<(SqlType, ArrayRef)> {

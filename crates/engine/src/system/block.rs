@@ -10,6 +10,9 @@ use arrow::buffer::OffsetBuffer;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Column, Columns, Error, Result, SqlType};
 
+/// Name, type and expression of a column that is computed from others.
+pub(super) type Alias = (&'static str, &'static str, &'static str);
+
 /// Columns from names and types.
 pub(super) fn columns<const N: usize>(columns: [(&str, SqlType); N]) -> Columns {
     columns.into_iter().map(|(name, ty)| Column::new(name, ty)).collect()

@@ -5,10 +5,13 @@ use std::collections::HashMap;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 
-use super::block::{self, BlockBuilder};
-use crate::catalog::{CatalogObject, SYSTEM};
-use crate::query::{QueryContext, default_kind_name};
-use crate::tables::{Table, names_column};
+use super::block;
+use super::block::BlockBuilder;
+use super::registry::described;
+use crate::catalog::CatalogObject;
+use crate::execution::Execution;
+use crate::names::SYSTEM;
+use crate::tables::{Table, default_kind_name, names_column, parts_of};
 
 pub(super) fn columns() -> Columns {
     block::columns([
@@ -51,9 +54,9 @@ struct Line {
     codec: String,
 }
 
-pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
+pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
     let mut lines = Vec::new();
-    for (database, name, object) in query.engine.catalog().all_objects() {
+    for (database, name, object) in query.instance.catalog().all_objects() {
         match object {
             CatalogObject::Table(table) => table_lines(&database, &name, table.as_ref(), &mut lines),
             CatalogObject::View(view) => plain_lines(&database, &name, &view.columns, &mut lines),
@@ -63,7 +66,7 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
             CatalogObject::Broken(_) => {}
         }
     }
-    for (name, columns) in super::described() {
+    for (name, columns) in described() {
         plain_lines(SYSTEM, name, &columns, &mut lines);
     }
     let mut block = BlockBuilder::default();
@@ -136,7 +139,8 @@ fn table_lines(database: &str, name: &str, table: &dyn Table, lines: &mut Vec<Li
 /// Compressed, uncompressed and mark bytes of each column over the active parts.
 fn sizes_of(table: &dyn Table) -> HashMap<String, (u64, u64, u64)> {
     let mut sizes: HashMap<String, (u64, u64, u64)> = HashMap::new();
-    for part in table.parts().into_iter().filter(|part| part.active) {
+    let parts = parts_of(table).map(|parts| parts.stats()).unwrap_or_default();
+    for part in parts.into_iter().filter(|part| part.active) {
         for column in part.columns {
             let total = sizes.entry(column.name).or_default();
             total.0 += column.data_compressed_bytes;

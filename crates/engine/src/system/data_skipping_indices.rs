@@ -4,9 +4,11 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 use basalt_sql::ast::{Expr, IndexDef};
 
-use super::block::{self, BlockBuilder};
+use super::block;
+use super::block::BlockBuilder;
 use crate::catalog::CatalogObject;
-use crate::query::QueryContext;
+use crate::execution::Execution;
+use crate::tables::parts_of;
 
 pub(super) fn columns() -> Columns {
     block::columns([
@@ -30,12 +32,13 @@ struct Line {
     bytes: u64,
 }
 
-pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
+pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
     let mut lines = Vec::new();
-    for (database, name, object) in query.engine.catalog().all_objects() {
+    for (database, name, object) in query.instance.catalog().all_objects() {
         let CatalogObject::Table(table) = object else { continue };
         let definition = table.definition();
-        let parts = if definition.index_clauses().next().is_none() { Vec::new() } else { table.parts() };
+        let parts = parts_of(table.as_ref()).filter(|_| definition.index_clauses().next().is_some());
+        let parts = parts.map(|parts| parts.stats()).unwrap_or_default();
         for clause in definition.index_clauses() {
             let own = parts.iter().filter(|part| part.active).flat_map(|part| &part.indexes);
             let bytes = own.filter(|index| index.name == clause.name).map(|index| index.bytes_on_disk).sum();

@@ -4,9 +4,11 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 use basalt_parts::DetachedStats;
 
-use super::block::{self, BlockBuilder};
+use super::block;
+use super::block::BlockBuilder;
 use crate::catalog::CatalogObject;
-use crate::query::QueryContext;
+use crate::execution::Execution;
+use crate::tables::parts_of;
 
 pub(super) fn columns() -> Columns {
     let maybe = |ty: SqlType| ty.into_nullable();
@@ -32,7 +34,7 @@ struct Line {
     part: DetachedStats,
 }
 
-pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
+pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
     let lines = lines(query)?;
     let parts = || lines.iter().map(|line| &line.part);
     let mut block = BlockBuilder::default();
@@ -52,11 +54,11 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
     block.finish(&columns())
 }
 
-fn lines(query: &QueryContext) -> Result<Vec<Line>> {
+fn lines(query: &Execution) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
-    for (database, name, object) in query.engine.catalog().all_objects() {
+    for (database, name, object) in query.instance.catalog().all_objects() {
         let CatalogObject::Table(table) = object else { continue };
-        let Some(parts) = table.parts_of() else { continue };
+        let Some(parts) = parts_of(table.as_ref()) else { continue };
         lines.extend(parts.detached_stats()?.into_iter().map(|part| Line {
             database: database.clone(),
             table: name.clone(),

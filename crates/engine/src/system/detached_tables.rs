@@ -3,8 +3,9 @@
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 
-use super::block::{self, BlockBuilder};
-use crate::query::QueryContext;
+use super::block;
+use super::block::BlockBuilder;
+use crate::execution::Execution;
 
 pub(super) fn columns() -> Columns {
     block::columns([
@@ -16,8 +17,8 @@ pub(super) fn columns() -> Columns {
     ])
 }
 
-pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
-    let catalog = query.engine.catalog();
+pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
+    let catalog = query.instance.catalog();
     let lines = catalog.all_detached();
     let mut block = BlockBuilder::default();
     block

@@ -6,10 +6,11 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 use basalt_dict::DictionaryStats;
 
-use super::block::{self, BlockBuilder};
+use super::block;
+use super::block::BlockBuilder;
 use crate::catalog::CatalogObject;
 use crate::dictionaries::{DictionaryEntry, DictionaryState, DictionaryStatus};
-use crate::query::QueryContext;
+use crate::execution::Execution;
 
 pub(super) fn columns() -> Columns {
     let statuses = DictionaryStatus::NAMES.iter().map(|&(name, number)| (name.to_owned(), number)).collect();
@@ -70,11 +71,11 @@ impl Line {
     }
 }
 
-pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
-    let lines: Vec<Line> = query.engine.catalog().all_objects().into_iter().filter_map(line).collect();
+pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
+    let lines: Vec<Line> = query.instance.catalog().all_objects().into_iter().filter_map(line).collect();
     let mut block = BlockBuilder::default();
     push_definitions(&mut block, &lines);
-    push_figures(&mut block, &lines, query.engine.clock().now_us());
+    push_figures(&mut block, &lines, query.services.clock.now_us());
     block.finish(&columns())
 }
 

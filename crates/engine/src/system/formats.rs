@@ -4,13 +4,13 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 
 use super::block;
-use crate::query::QueryContext;
+use crate::execution::Execution;
 
 pub(super) fn columns() -> Columns {
     block::columns([("name", SqlType::String), ("is_input", SqlType::UInt8), ("is_output", SqlType::UInt8)])
 }
 
-pub(super) fn block(_query: &QueryContext) -> Result<RecordBatch> {
+pub(super) fn block(_query: &Execution) -> Result<RecordBatch> {
     let formats: Vec<_> = basalt_formats::formats().collect();
     block::BlockBuilder::default()
         .strings(formats.iter().map(|format| format.name))

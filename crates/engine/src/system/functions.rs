@@ -5,7 +5,7 @@ use basalt_base::{Columns, Result, SqlType};
 use basalt_functions::registry;
 
 use super::block;
-use crate::query::QueryContext;
+use crate::execution::Execution;
 
 pub(super) fn columns() -> Columns {
     block::columns([
@@ -16,7 +16,7 @@ pub(super) fn columns() -> Columns {
     ])
 }
 
-pub(super) fn block(_query: &QueryContext) -> Result<RecordBatch> {
+pub(super) fn block(_query: &Execution) -> Result<RecordBatch> {
     let listed = registry::list();
     block::BlockBuilder::default()
         .strings(listed.iter().map(|function| function.name))

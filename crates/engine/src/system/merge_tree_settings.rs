@@ -4,7 +4,7 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 
 use super::block;
-use crate::query::QueryContext;
+use crate::execution::Execution;
 use crate::settings::MergeTreeSettings;
 
 pub(super) fn columns() -> Columns {
@@ -19,7 +19,7 @@ pub(super) fn columns() -> Columns {
     ])
 }
 
-pub(super) fn block(_query: &QueryContext) -> Result<RecordBatch> {
+pub(super) fn block(_query: &Execution) -> Result<RecordBatch> {
     let lines = MergeTreeSettings::default().lines();
     block::BlockBuilder::default()
         .strings(lines.iter().map(|line| line.name))

@@ -7,7 +7,7 @@ use basalt_parts::MergeReason;
 use super::block;
 use super::parts::partition_text;
 use crate::background::RunningWork;
-use crate::query::QueryContext;
+use crate::execution::Execution;
 
 pub(super) fn columns() -> Columns {
     let names = || SqlType::array_of(SqlType::String);
@@ -45,8 +45,8 @@ pub(super) fn columns() -> Columns {
     ])
 }
 
-pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
-    let works = query.engine.background().running();
+pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
+    let works = query.instance.background().running();
     let works = || works.iter();
     let sum = |work: &RunningWork, bytes: fn(&basalt_parts::PartStats) -> u64| -> u64 {
         work.parts.iter().map(bytes).sum()

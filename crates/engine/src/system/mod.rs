@@ -1,6 +1,6 @@
 //! The database `system`: tables that describe the engine. One file a table.
 //!
-//! To add one: its file with `columns` and `block`, and its line in [`TABLES`].
+//! To add one: its file with `columns` and `block`, and its line in [`registry`].
 
 mod block;
 mod columns;
@@ -21,102 +21,11 @@ mod parts;
 mod parts_columns;
 mod processes;
 mod query_log;
+mod registry;
 mod rocksdb;
 mod settings;
 mod table_engines;
 mod tables;
 mod warnings;
 
-use std::sync::Arc;
-
-use arrow::record_batch::RecordBatch;
-use basalt_base::suggest::did_you_mean;
-use basalt_base::{Columns, Result, bail};
-
-use crate::catalog::SYSTEM;
-use crate::query::QueryContext;
-use crate::table_functions::{numbers_table, zeros_table};
-use crate::tables::{Table, VirtualTable};
-
-/// One system table.
-struct SystemTable {
-    name: &'static str,
-    columns: fn() -> Columns,
-    block: fn(&QueryContext) -> Result<RecordBatch>,
-}
-
-const TABLES: &[SystemTable] = &[
-    SystemTable { name: "columns", columns: columns::columns, block: columns::block },
-    SystemTable {
-        name: "data_skipping_indices",
-        columns: data_skipping_indices::columns,
-        block: data_skipping_indices::block,
-    },
-    SystemTable { name: "databases", columns: databases::columns, block: databases::block },
-    SystemTable { name: "dictionaries", columns: dictionaries::columns, block: dictionaries::block },
-    SystemTable { name: "detached_parts", columns: detached_parts::columns, block: detached_parts::block },
-    SystemTable { name: "detached_tables", columns: detached_tables::columns, block: detached_tables::block },
-    SystemTable { name: "formats", columns: formats::columns, block: formats::block },
-    SystemTable { name: "functions", columns: functions::columns, block: functions::block },
-    SystemTable {
-        name: "merge_tree_settings",
-        columns: merge_tree_settings::columns,
-        block: merge_tree_settings::block,
-    },
-    SystemTable { name: "merges", columns: merges::columns, block: merges::block },
-    SystemTable { name: "mutations", columns: mutations::columns, block: mutations::block },
-    SystemTable {
-        name: "named_collections",
-        columns: named_collections::columns,
-        block: named_collections::block,
-    },
-    SystemTable { name: "one", columns: one::columns, block: one::block },
-    SystemTable { name: "part_log", columns: part_log::columns, block: part_log::block },
-    SystemTable { name: "parts", columns: parts::columns, block: parts::block },
-    SystemTable { name: "parts_columns", columns: parts_columns::columns, block: parts_columns::block },
-    SystemTable { name: "processes", columns: processes::columns, block: processes::block },
-    SystemTable { name: "query_log", columns: query_log::columns, block: query_log::block },
-    SystemTable { name: "rocksdb", columns: rocksdb::columns, block: rocksdb::block },
-    SystemTable { name: "settings", columns: settings::columns, block: settings::block },
-    SystemTable { name: "table_engines", columns: table_engines::columns, block: table_engines::block },
-    SystemTable { name: "tables", columns: tables::columns, block: tables::block },
-    SystemTable { name: "warnings", columns: warnings::columns, block: warnings::block },
-];
-
-/// Name, type and expression of a column that is computed from others.
-type Alias = (&'static str, &'static str, &'static str);
-
-/// Such columns of system tables, by table.
-const ALIASES: &[(&str, &[Alias])] = &[("part_log", part_log::ALIASES)];
-
-/// The tables that are not made of one block.
-const ENDLESS: &[&str] = &["numbers", "numbers_mt", "zeros"];
-
-/// The names of all system tables.
-pub(crate) fn table_names() -> Vec<&'static str> {
-    TABLES.iter().map(|table| table.name).chain(ENDLESS.iter().copied()).collect()
-}
-
-/// Name and columns of every system table that is made of one block.
-fn described() -> impl Iterator<Item = (&'static str, Columns)> {
-    TABLES.iter().map(|table| (table.name, (table.columns)()))
-}
-
-/// The system table called `name`, as `query` sees it.
-pub(crate) fn table(name: &str, query: &Arc<QueryContext>) -> Result<Arc<dyn Table>> {
-    match name {
-        "numbers" | "numbers_mt" => return numbers_table(),
-        "zeros" => return zeros_table(),
-        _ => {}
-    }
-    let Some(found) = TABLES.iter().find(|table| table.name == name) else {
-        bail!(UnknownTable, "table `{SYSTEM}.{name}` does not exist{}", did_you_mean(name, table_names()));
-    };
-    let (query, block) = (Arc::clone(query), found.block);
-    let columns = (found.columns)();
-    let mut table = VirtualTable::of_block("System", SYSTEM, found.name, &columns, move || block(&query))?;
-    if let Some((_, aliases)) = ALIASES.iter().find(|(table, _)| *table == name) {
-        table = table.with_aliases(aliases)?;
-    }
-    Ok(Arc::new(table))
-}
+pub(crate) use registry::{table, table_names};

@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use super::block;
 use crate::catalog::CatalogObject;
-use crate::query::{QueryContext, mutation_commands, mutation_id};
+use crate::execution::Execution;
+use crate::mutation::{commands_of as mutation_commands, mutation_id};
+use crate::tables::parts_of;
 
 pub(super) fn columns() -> Columns {
     let names = || SqlType::array_of(SqlType::String);
@@ -40,7 +42,7 @@ struct Line {
     in_progress: Vec<String>,
 }
 
-pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
+pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
     let lines = lines(query);
     let lines = || lines.iter();
     let seconds = |us: u64| (us / 1_000_000) as u32;
@@ -65,12 +67,12 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
         .finish(&columns())
 }
 
-fn lines(query: &QueryContext) -> Vec<Line> {
-    let running = query.engine.background().running();
+fn lines(query: &Execution) -> Vec<Line> {
+    let running = query.instance.background().running();
     let mut lines = Vec::new();
-    for (database, table, object) in query.engine.catalog().all_objects() {
+    for (database, table, object) in query.instance.catalog().all_objects() {
         let CatalogObject::Table(found) = object else { continue };
-        for status in found.parts_of().map(|parts| parts.mutations()).unwrap_or_default() {
+        for status in parts_of(found.as_ref()).map(|parts| parts.mutations()).unwrap_or_default() {
             let is_at = |work: &&Arc<crate::background::RunningWork>| {
                 work.key.database == database
                     && work.key.name == table

@@ -3,8 +3,9 @@
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 
-use super::block::{self, BlockBuilder};
-use crate::query::QueryContext;
+use super::block;
+use super::block::BlockBuilder;
+use crate::execution::Execution;
 
 /// What stands for a value.
 const HIDDEN: &str = "[HIDDEN]";
@@ -18,8 +19,8 @@ pub(super) fn columns() -> Columns {
     ])
 }
 
-pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
-    let all = query.engine.named_collections().all();
+pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
+    let all = query.instance.named_collections().all();
     let mut block = BlockBuilder::default();
     block
         .strings(all.iter().map(|collection| &collection.name))

@@ -4,12 +4,12 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 
 use super::block;
-use crate::query::QueryContext;
+use crate::execution::Execution;
 
 pub(super) fn columns() -> Columns {
     block::columns([("dummy", SqlType::UInt8)])
 }
 
-pub(super) fn block(_query: &QueryContext) -> Result<RecordBatch> {
+pub(super) fn block(_query: &Execution) -> Result<RecordBatch> {
     block::BlockBuilder::default().u8s([0]).finish(&columns())
 }

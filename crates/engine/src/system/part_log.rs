@@ -7,11 +7,12 @@ use basalt_base::{Columns, Result, SqlType};
 use basalt_functions::host_name;
 use basalt_parts::{MergeReason, PartEvent, PartEventKind, PartFigures};
 
-use super::Alias;
-use super::block::{self, BlockBuilder};
+use super::block;
+use super::block::{Alias, BlockBuilder};
 use super::parts::partition_text;
 use crate::VERSION;
-use crate::query::{QueryContext, mutation_id};
+use crate::execution::Execution;
+use crate::mutation::mutation_id;
 use crate::tables::PartLogEntry;
 
 const SECONDS_A_DAY: i64 = 86_400;
@@ -89,8 +90,8 @@ fn enum_of(labels: &[(&str, i8)]) -> SqlType {
     SqlType::Enum8(labels.iter().map(|&(label, number)| (label.to_owned(), number)).collect())
 }
 
-pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
-    let entries = query.engine.opener().part_log.entries();
+pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
+    let entries = query.instance.opener().part_log.entries();
     let events = || entries.iter().map(|entry| &entry.event);
     let mut block = BlockBuilder::default();
     place_columns(&mut block, query, &entries);
@@ -118,7 +119,7 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
 }
 
 /// What happened, where and when.
-fn place_columns(block: &mut BlockBuilder, query: &QueryContext, entries: &[Arc<PartLogEntry>]) {
+fn place_columns(block: &mut BlockBuilder, query: &Execution, entries: &[Arc<PartLogEntry>]) {
     let events = || entries.iter().map(|entry| &entry.event);
     let host = host_name();
     let seconds = |event: &PartEvent| (event.at_us / 1_000_000) as i64;

@@ -9,9 +9,11 @@ use basalt_base::{Columns, Result, SqlType};
 use basalt_formats::text::{Style, TextSettings, write_value};
 use basalt_parts::{ColumnBounds, PartStats, PartitionValue, TtlAction, TtlStats};
 
-use super::block::{self, BlockBuilder};
+use super::block;
+use super::block::BlockBuilder;
 use crate::catalog::CatalogObject;
-use crate::query::QueryContext;
+use crate::execution::Execution;
+use crate::tables::parts_of;
 
 pub(super) fn columns() -> Columns {
     let times = || SqlType::array_of(SqlType::DateTime(None));
@@ -65,11 +67,12 @@ pub(super) struct Line {
 }
 
 /// Every part of every table.
-pub(super) fn lines(query: &QueryContext) -> Vec<Line> {
+pub(super) fn lines(query: &Execution) -> Vec<Line> {
     let mut lines = Vec::new();
-    for (database, name, object) in query.engine.catalog().all_objects() {
+    for (database, name, object) in query.instance.catalog().all_objects() {
         if let CatalogObject::Table(table) = object {
-            lines.extend(table.parts().into_iter().map(|part| Line {
+            let parts = parts_of(table.as_ref()).map(|parts| parts.stats()).unwrap_or_default();
+            lines.extend(parts.into_iter().map(|part| Line {
                 database: database.clone(),
                 table: name.clone(),
                 engine: table.engine(),
@@ -80,7 +83,7 @@ pub(super) fn lines(query: &QueryContext) -> Vec<Line> {
     lines
 }
 
-pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
+pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
     let lines = lines(query);
     let parts = || lines.iter().map(|line| &line.part);
     let mut block = BlockBuilder::default();

@@ -4,9 +4,9 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 use basalt_parts::{PartStats, TtlAction};
 
-use super::block::{self, BlockBuilder};
-use super::parts;
-use crate::query::QueryContext;
+use super::block::BlockBuilder;
+use super::{block, parts};
+use crate::execution::Execution;
 
 pub(super) fn columns() -> Columns {
     block::columns([
@@ -33,7 +33,7 @@ pub(super) fn columns() -> Columns {
     ])
 }
 
-pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
+pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
     let parts = parts::lines(query);
     let lines: Vec<_> = parts
         .iter()

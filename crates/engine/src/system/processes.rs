@@ -4,7 +4,7 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 
 use super::block;
-use crate::query::QueryContext;
+use crate::execution::Execution;
 
 pub(super) fn columns() -> Columns {
     block::columns([
@@ -25,8 +25,8 @@ pub(super) fn columns() -> Columns {
     ])
 }
 
-pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
-    let running = query.engine.processes().list();
+pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
+    let running = query.instance.processes().list();
     let progress: Vec<_> = running.iter().map(|query| query.progress.snapshot()).collect();
     block::BlockBuilder::default()
         .strings(running.iter().map(|query| &query.user))

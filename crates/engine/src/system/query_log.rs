@@ -6,7 +6,8 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 
 use super::block;
-use crate::query::{QueryContext, QueryLogKind};
+use crate::execution::Execution;
+use crate::query_log::QueryLogKind;
 
 const SECONDS_A_DAY: u64 = 86_400;
 
@@ -47,8 +48,8 @@ pub(super) fn columns() -> Columns {
     ])
 }
 
-pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
-    let entries = query.engine.query_log().entries();
+pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
+    let entries = query.instance.query_log().entries();
     let seconds = |us: u64| us / 1_000_000;
     // The day of an event is that of the machine's zone, as `today()` has it.
     let day = |us: u64| query.zone.to_local(seconds(us) as i64).div_euclid(SECONDS_A_DAY as i64) as u16;

@@ -3,9 +3,10 @@
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 
-use super::block::{self, BlockBuilder};
+use super::block;
+use super::block::BlockBuilder;
 use crate::catalog::CatalogObject;
-use crate::query::QueryContext;
+use crate::execution::Execution;
 
 /// Before the name of each counter.
 const PREFIX: &str = "rocksdb.";
@@ -26,12 +27,13 @@ struct Line {
     value: u64,
 }
 
-pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
+pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
     let mut lines = Vec::new();
-    for (database, table, object) in query.engine.catalog().all_objects() {
+    for (database, table, object) in query.instance.catalog().all_objects() {
         let CatalogObject::Table(found) = object else { continue };
         // As ClickHouse does: what has not happened yet is left out.
-        for (name, value) in found.counters().into_iter().filter(|(_, value)| *value > 0) {
+        let counters = found.as_stored().map(|stored| stored.counters()).unwrap_or_default();
+        for (name, value) in counters.into_iter().filter(|(_, value)| *value > 0) {
             let name = name.strip_prefix(PREFIX).unwrap_or(name);
             lines.push(Line { database: database.clone(), table: table.clone(), name, value });
         }

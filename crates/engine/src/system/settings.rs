@@ -4,7 +4,7 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 
 use super::block;
-use crate::query::QueryContext;
+use crate::execution::Execution;
 
 pub(super) fn columns() -> Columns {
     block::columns([
@@ -18,7 +18,7 @@ pub(super) fn columns() -> Columns {
     ])
 }
 
-pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
+pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
     let lines = query.settings.lines();
     block::BlockBuilder::default()
         .strings(lines.iter().map(|line| line.name))

@@ -4,13 +4,13 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 
 use super::block;
-use crate::query::QueryContext;
+use crate::execution::Execution;
 use crate::tables::ENGINES;
 
 pub(super) fn columns() -> Columns {
     block::columns([("name", SqlType::String)])
 }
 
-pub(super) fn block(_query: &QueryContext) -> Result<RecordBatch> {
+pub(super) fn block(_query: &Execution) -> Result<RecordBatch> {
     block::BlockBuilder::default().strings(ENGINES).finish(&columns())
 }

@@ -4,9 +4,12 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 use basalt_sql::ast::Expr;
 
-use super::block::{self, BlockBuilder};
-use crate::catalog::{CatalogObject, SYSTEM};
-use crate::query::QueryContext;
+use super::block;
+use super::block::BlockBuilder;
+use super::registry::table_names;
+use crate::catalog::CatalogObject;
+use crate::execution::Execution;
+use crate::names::SYSTEM;
 use crate::tables::{KeyClause, Table};
 
 pub(super) fn columns() -> Columns {
@@ -41,9 +44,9 @@ struct Line {
     comment: String,
 }
 
-pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
-    let mut lines: Vec<Line> = query.engine.catalog().all_objects().into_iter().map(line).collect();
-    lines.extend(super::table_names().into_iter().map(system_line));
+pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
+    let mut lines: Vec<Line> = query.instance.catalog().all_objects().into_iter().map(line).collect();
+    lines.extend(table_names().into_iter().map(system_line));
     let mut block = BlockBuilder::default();
     block
         .strings(lines.iter().map(|line| &line.database))

@@ -3,9 +3,11 @@
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 
-use super::block::{self, BlockBuilder};
+use super::block;
+use super::block::BlockBuilder;
 use crate::catalog::CatalogObject;
-use crate::query::QueryContext;
+use crate::execution::Execution;
+use crate::tables::parts_of;
 
 pub(super) fn columns() -> Columns {
     block::columns([
@@ -20,7 +22,7 @@ struct Warning {
     form: &'static str,
 }
 
-pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
+pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
     let warnings = warnings(query)?;
     let mut block = BlockBuilder::default();
     block
@@ -29,8 +31,8 @@ pub(super) fn block(query: &QueryContext) -> Result<RecordBatch> {
     block.finish(&columns())
 }
 
-fn warnings(query: &QueryContext) -> Result<Vec<Warning>> {
-    let catalog = query.engine.catalog();
+fn warnings(query: &Execution) -> Result<Vec<Warning>> {
+    let catalog = query.instance.catalog();
     let mut warnings = Vec::new();
     if let Some(doubt) = catalog.doubt() {
         let message = format!("Names of tables may not be all known: {doubt}");
@@ -43,7 +45,7 @@ fn warnings(query: &QueryContext) -> Result<Vec<Warning>> {
                 warnings.push(Warning { message, form: "{}: `{}.{}` could not be opened" });
             }
             CatalogObject::Table(table) => {
-                let Some(parts) = table.parts_of() else { continue };
+                let Some(parts) = parts_of(table.as_ref()) else { continue };
                 let damaged = parts.detached_stats()?.iter().filter(|part| !part.reason.is_empty()).count();
                 if damaged > 0 {
                     let message = format!(
@@ -57,7 +59,7 @@ fn warnings(query: &QueryContext) -> Result<Vec<Warning>> {
             _ => {}
         }
     }
-    for error in query.engine.named_collections().damaged() {
+    for error in query.instance.named_collections().damaged() {
         let message = error.message().to_owned();
         warnings.push(Warning { message, form: "{}: named collection `{}` cannot be read" });
     }

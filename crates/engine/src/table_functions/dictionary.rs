@@ -5,25 +5,29 @@ use std::sync::{Arc, OnceLock};
 use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use basalt_base::{Error, Result};
+use basalt_base::{Columns, Error, Result, bail};
 use basalt_dict::Dictionary;
 
-use super::Arguments;
-use crate::dictionaries::{DictionaryEntry, split_name};
-use crate::query::QueryContext;
-use crate::tables::{DictionaryRows, FindsRows, Found, Table, VirtualTable};
+use super::arguments::Arguments;
+use crate::catalog::CatalogObject;
+use crate::context::QueryContext;
+use crate::dictionaries::{DictionaryEntry, LoadHost};
+use crate::execution::Execution;
+use crate::instance::Instance;
+use crate::names::split_name;
+use crate::tables::{DictionaryResolver, DictionaryRows, FindsRows, Found, Table, VirtualTable};
 
-pub(super) fn dictionary(args: &Arguments<'_>, query: &Arc<QueryContext>) -> Result<Arc<dyn Table>> {
+pub(super) fn dictionary(args: &Arguments<'_>, query: &Arc<Execution>) -> Result<Arc<dyn Table>> {
     args.check_count(1, 1)?;
     let name = args.text(0)?;
     let (database, name) = split_name(&name, &query.database);
-    dictionary_table(&query.engine.catalog().dictionary(&database, &name)?, query)
+    dictionary_table(&query.instance.catalog().dictionary(&database, &name)?, query)
 }
 
 /// The rows of a dictionary as a table.
 pub(crate) fn dictionary_table(
     entry: &Arc<DictionaryEntry>,
-    query: &Arc<QueryContext>,
+    query: &Arc<Execution>,
 ) -> Result<Arc<dyn Table>> {
     let (columns, positions) = entry.shown_columns();
     let (key_count, is_keyed) = (entry.key_count(), entry.finds_by_key());
@@ -40,10 +44,45 @@ pub(crate) fn dictionary_table(
     Ok(Arc::new(if is_keyed { table.with_lookup((0..key_count).collect(), rows) } else { table }))
 }
 
+impl DictionaryResolver for Instance {
+    fn columns(&self, database: &str, name: &str) -> Result<Columns> {
+        Ok(dictionary_of(self, database, name)?.columns())
+    }
+
+    fn load(
+        self: Arc<Self>,
+        database: &str,
+        name: &str,
+        query: &QueryContext,
+    ) -> Result<Arc<dyn Dictionary>> {
+        let entry = dictionary_of(&self, database, name)?;
+        let host: Arc<dyn LoadHost> = self;
+        entry.get(&host, &query.load_chain, query.status())
+    }
+
+    fn table(
+        self: Arc<Self>,
+        database: &str,
+        name: &str,
+        query: &Arc<QueryContext>,
+    ) -> Result<Arc<dyn Table>> {
+        let entry = dictionary_of(&self, database, name)?;
+        dictionary_table(&entry, &Execution::new(&self, Arc::clone(query)))
+    }
+}
+
+/// The dictionary that a table names.
+fn dictionary_of(instance: &Instance, database: &str, name: &str) -> Result<Arc<DictionaryEntry>> {
+    match instance.catalog().find(database, name) {
+        Some(CatalogObject::Dictionary(entry)) => Ok(entry),
+        _ => bail!(BadArguments, "dictionary `{database}.{name}` does not exist"),
+    }
+}
+
 /// The dictionary of one query.
 struct Rows {
     entry: Arc<DictionaryEntry>,
-    query: Arc<QueryContext>,
+    query: Arc<Execution>,
     /// Of its columns: keys, then attributes.
     schema: SchemaRef,
     /// One version answers the whole query.
@@ -55,10 +94,8 @@ impl Rows {
         if let Some(dictionary) = self.loaded.get() {
             return Ok(dictionary);
         }
-        let dictionary = {
-            let query = &self.query;
-            self.entry.get(&query.load_host(), &query.load_chain, query.status())?
-        };
+        let query = &self.query;
+        let dictionary = self.entry.get(&query.load_host(), &query.load_chain, query.status())?;
         Ok(self.loaded.get_or_init(|| dictionary))
     }
 }

@@ -8,17 +8,19 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Column, Columns, Error, Result};
 use basalt_formats::{BlockReader, FormatSettings};
 
-use super::Arguments;
-use crate::query::{QueryContext, format_of_path, format_settings, open_input};
+use super::arguments::Arguments;
+use crate::context::format_settings;
+use crate::execution::Execution;
+use crate::input_file::{format_of_path, open_input};
 use crate::scan::{BlockIterator, BlockSource};
 use crate::tables::{Table, VirtualTable};
 
 /// How much of a file is looked at to find its columns.
 const SAMPLE_BYTES: u64 = 1 << 20;
 
-pub(super) fn file(args: &Arguments<'_>, query: &Arc<QueryContext>) -> Result<Arc<dyn Table>> {
+pub(super) fn file(args: &Arguments<'_>, query: &Arc<Execution>) -> Result<Arc<dyn Table>> {
     args.check_count(1, 3)?;
-    let path = query.engine.user_path(&args.text(0)?)?;
+    let path = query.instance.access.user_path(&args.text(0)?)?;
     let format = match args.len() {
         1 => format_of_path(&path)?,
         _ => match args.text(1)? {

@@ -8,7 +8,7 @@ use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use basalt_base::{Column, Columns, Error, Result, SqlType, bail};
 use parking_lot::Mutex;
 
-use super::Arguments;
+use super::arguments::Arguments;
 use crate::scan::{BlockIterator, BlockSource, ScanRequest};
 use crate::tables::{Table, VirtualTable};
 

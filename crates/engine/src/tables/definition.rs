@@ -223,3 +223,13 @@ impl ColumnDefinition {
         self.default.as_ref().map(|default| default.kind)
     }
 }
+
+/// The word of a DEFAULT clause.
+pub(crate) fn default_kind_name(kind: DefaultKind) -> &'static str {
+    match kind {
+        DefaultKind::Default => "DEFAULT",
+        DefaultKind::Materialized => "MATERIALIZED",
+        DefaultKind::Alias => "ALIAS",
+        DefaultKind::Ephemeral => "EPHEMERAL",
+    }
+}

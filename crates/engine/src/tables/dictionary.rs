@@ -1,27 +1,69 @@
 //! `ENGINE = Dictionary('database.name')`: columns of a dictionary under the name of a table.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 
 use basalt_base::{Columns, Error, Result, bail};
+use basalt_dict::Dictionary;
 use basalt_sql::ast::{Expr, Literal};
 use parking_lot::RwLock;
 
-use super::{DictionaryRows, Table, TableDefinition};
-use crate::catalog::{CatalogObject, CatalogStore};
-use crate::dictionaries::{DictionaryEntry, split_name};
-use crate::query::QueryContext;
+use super::capability::DerivedTable;
+use super::definition::TableDefinition;
+use super::dictionary_rows::DictionaryRows;
+use super::table::Table;
+use crate::context::QueryContext;
+use crate::names::split_name;
 use crate::scan::{BlockSource, ScanRequest};
-use crate::table_functions::dictionary_table;
 
 /// A table without rows of its own.
 pub(crate) struct DictionaryTable {
     definition: RwLock<Arc<TableDefinition>>,
     /// Database and name.
     dictionary: (String, String),
+    link: Arc<DictionaryLink>,
+}
+
+/// The dictionaries of the database, as tables see them.
+pub(crate) trait DictionaryResolver: Send + Sync {
+    /// The columns of a dictionary; an error if there is none of this name.
+    fn columns(&self, database: &str, name: &str) -> Result<Columns>;
+
+    /// Its version for a query, loaded if there is none yet.
+    fn load(self: Arc<Self>, database: &str, name: &str, query: &QueryContext)
+    -> Result<Arc<dyn Dictionary>>;
+
+    /// Its rows as a table with a lookup by key.
+    fn table(
+        self: Arc<Self>,
+        database: &str,
+        name: &str,
+        query: &Arc<QueryContext>,
+    ) -> Result<Arc<dyn Table>>;
+}
+
+/// Where tables find the dictionaries: set once, when the database that they share is open.
+#[derive(Default)]
+pub(crate) struct DictionaryLink {
+    resolver: OnceLock<Weak<dyn DictionaryResolver>>,
+}
+
+impl DictionaryLink {
+    /// Only the first call has an effect.
+    pub(crate) fn set(&self, resolver: &Arc<dyn DictionaryResolver>) {
+        let _ = self.resolver.set(Arc::downgrade(resolver));
+    }
+
+    fn resolver(&self) -> Result<Arc<dyn DictionaryResolver>> {
+        let resolver = self.resolver.get().and_then(Weak::upgrade);
+        resolver.ok_or_else(|| Error::logical("a table was used before its database was open"))
+    }
 }
 
 impl DictionaryTable {
-    pub(crate) fn open(definition: Arc<TableDefinition>) -> Result<DictionaryTable> {
+    pub(crate) fn open(
+        definition: Arc<TableDefinition>,
+        link: &Arc<DictionaryLink>,
+    ) -> Result<DictionaryTable> {
         let args = definition.create.engine.as_ref().map(|engine| engine.args.as_slice()).unwrap_or_default();
         let name = match args {
             [Expr::Literal(Literal::String(name))] => String::from_utf8_lossy(name).into_owned(),
@@ -32,15 +74,11 @@ impl DictionaryTable {
             ),
         };
         let dictionary = split_name(&name, &definition.database);
-        Ok(DictionaryTable { definition: RwLock::new(definition), dictionary })
+        Ok(DictionaryTable { definition: RwLock::new(definition), dictionary, link: Arc::clone(link) })
     }
 
-    fn entry(&self, catalog: &CatalogStore) -> Result<Arc<DictionaryEntry>> {
-        let (database, name) = &self.dictionary;
-        match catalog.find(database, name) {
-            Some(CatalogObject::Dictionary(entry)) => Ok(entry),
-            _ => bail!(BadArguments, "dictionary `{database}.{name}` does not exist"),
-        }
+    fn resolver(&self) -> Result<Arc<dyn DictionaryResolver>> {
+        self.link.resolver()
     }
 }
 
@@ -76,27 +114,34 @@ impl Table for DictionaryTable {
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
-        let query = &request.query;
-        let entry = self.entry(query.engine.catalog())?;
+        let (database, name) = &self.dictionary;
+        let resolver = self.resolver()?;
         let stored = self.definition().stored();
-        let positions = positions(&stored, &entry.columns())?;
+        let positions = positions(&stored, &resolver.columns(database, name)?)?;
         let schema = Arc::new(stored.to_arrow().project(&request.columns).map_err(Error::logical)?);
         let columns = request.columns.iter().map(|&at| positions[at]).collect();
-        let dictionary = entry.get(&query.load_host(), &query.load_chain, query.status())?;
+        let dictionary = resolver.load(database, name, &request.query)?;
         Ok(Arc::new(DictionaryRows::new(dictionary, columns, schema, request)))
     }
 
-    fn finder(&self, query: &Arc<QueryContext>) -> Result<Option<Arc<dyn Table>>> {
-        let entry = self.entry(query.engine.catalog())?;
-        positions(&self.definition().stored(), &entry.columns())?;
-        dictionary_table(&entry, query).map(Some)
+    fn as_derived(&self) -> Option<&dyn DerivedTable> {
+        Some(self)
+    }
+}
+
+impl DerivedTable for DictionaryTable {
+    fn source(&self) -> (String, String) {
+        self.dictionary.clone()
     }
 
-    fn source(&self) -> Option<(String, String)> {
-        Some(self.dictionary.clone())
+    fn check_source(&self) -> Result<()> {
+        let (database, name) = &self.dictionary;
+        positions(&self.definition().stored(), &self.resolver()?.columns(database, name)?).map(|_| ())
     }
 
-    fn check_source(&self, catalog: &CatalogStore) -> Result<()> {
-        positions(&self.definition().stored(), &self.entry(catalog)?.columns()).map(|_| ())
+    fn finder(&self, query: &Arc<QueryContext>) -> Result<Arc<dyn Table>> {
+        self.check_source()?;
+        let (database, name) = &self.dictionary;
+        self.resolver()?.table(database, name, query)
     }
 }

@@ -18,7 +18,7 @@ use basalt_dict::Dictionary;
 use basalt_exec::error::from_datafusion;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 
-use crate::query::QueryContext;
+use crate::context::QueryContext;
 use crate::scan::{BlockIterator, BlockSource, ScanRequest};
 
 /// Blocks that wait for the query.
@@ -96,7 +96,7 @@ impl BlockSource for DictionaryRows {
             memory: MemoryConsumer::new("rows of a dictionary").register(&pool),
             sender,
         };
-        self.query.engine.runtime().spawn_blocking(carried(move || reader.read()));
+        self.query.services.runtime.spawn_blocking(carried(move || reader.read()));
         Ok(Box::new(Blocks { receiver, is_over: false, query: Arc::clone(&self.query) }))
     }
 

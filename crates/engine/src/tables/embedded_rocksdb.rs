@@ -21,9 +21,11 @@ use basalt_sql::ast::{Expr, Literal};
 use parking_lot::RwLock;
 use tokio::sync::mpsc;
 
+use super::TableDefinition;
+use super::capability::{CheckedPart, KeyedTable, OptimizeRequest, StoredTable};
 use super::fill::fill_of;
-use super::{CheckedPart, ColumnChange, InsertSettings, InsertSink, OptimizeRequest, Table, TableDefinition};
-use crate::query::{ProfileEvents, QueryContext};
+use super::table::{ColumnChange, InsertSettings, InsertSink, Table};
+use crate::context::{ProfileEvents, QueryContext};
 use crate::scan::{BlockIterator, BlockSource, ColumnCondition, ScanRequest, ValueSet};
 
 /// RocksDB's files, below the table's own directory.
@@ -243,12 +245,6 @@ impl Table for EmbeddedRocksDbTable {
         "EmbeddedRocksDB"
     }
 
-    /// RocksDB has no parts: its files are one.
-    fn check(&self, _which: &PartSelection, go_on: &dyn Fn() -> Result<()>) -> Result<Vec<CheckedPart>> {
-        let damage = self.store.readable()?.check(go_on)?;
-        Ok(vec![CheckedPart { name: "rocksdb".to_owned(), damage }])
-    }
-
     fn definition(&self) -> Arc<TableDefinition> {
         Arc::clone(&self.definition.read())
     }
@@ -277,27 +273,8 @@ impl Table for EmbeddedRocksDbTable {
         Ok(Some(Box::new(KeyValueSink { load: self.store.writable()?.begin_load(settings.threads)? })))
     }
 
-    fn lookup(&self, keys: &[ArrayRef], columns: &[usize], threads_max: usize) -> Result<Found> {
-        self.store.readable()?.get(keys, columns, threads_max)
-    }
-
-    fn prefers_large_blocks(&self) -> bool {
-        true
-    }
-
-    fn lookup_key(&self) -> Vec<usize> {
-        self.key.clone()
-    }
-
     fn truncate(&self) -> Result<()> {
         self.store.writable()?.truncate()
-    }
-
-    fn optimize(&self, request: &OptimizeRequest<'_>) -> Result<()> {
-        if request.is_final {
-            return Err(self.refuses("OPTIMIZE ... FINAL"));
-        }
-        self.store.writable()?.compact()
     }
 
     fn check_definition(&self, definition: &TableDefinition) -> Result<()> {
@@ -330,12 +307,49 @@ impl Table for EmbeddedRocksDbTable {
         self.store.readable().ok()?.size_on_disk().ok()
     }
 
-    fn counters(&self) -> Vec<(&'static str, u64)> {
-        self.store.readable().map(|store| store.counters()).unwrap_or_default()
-    }
-
     fn data_path(&self) -> Option<PathBuf> {
         Some(self.store.path().to_owned())
+    }
+
+    fn as_keyed(&self) -> Option<&dyn KeyedTable> {
+        Some(self)
+    }
+
+    fn as_stored(&self) -> Option<&dyn StoredTable> {
+        Some(self)
+    }
+}
+
+impl KeyedTable for EmbeddedRocksDbTable {
+    fn lookup(&self, keys: &[ArrayRef], columns: &[usize], threads_max: usize) -> Result<Found> {
+        self.store.readable()?.get(keys, columns, threads_max)
+    }
+
+    fn prefers_large_blocks(&self) -> bool {
+        true
+    }
+
+    fn lookup_key(&self) -> &[usize] {
+        &self.key
+    }
+}
+
+impl StoredTable for EmbeddedRocksDbTable {
+    fn optimize(&self, request: &OptimizeRequest<'_>) -> Result<()> {
+        if request.is_final {
+            return Err(self.refuses("OPTIMIZE ... FINAL"));
+        }
+        self.store.writable()?.compact()
+    }
+
+    /// RocksDB has no parts: its files are one.
+    fn check(&self, _which: &PartSelection, go_on: &dyn Fn() -> Result<()>) -> Result<Vec<CheckedPart>> {
+        let damage = self.store.readable()?.check(go_on)?;
+        Ok(vec![CheckedPart { name: "rocksdb".to_owned(), damage }])
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.store.readable().map(|store| store.counters()).unwrap_or_default()
     }
 }
 

@@ -3,20 +3,23 @@
 use std::sync::Arc;
 
 use basalt_base::{Columns, Result};
-use basalt_parts::TableParts;
+use basalt_parts::PartsVersion;
 
-use super::merge_tree_version::MergeTreeVersion;
-use super::{Table, TableDefinition};
+use super::capability::PartsTable;
+use super::definition::TableDefinition;
+use super::table::Table;
 use crate::scan::{BlockSource, FinalSource, ScanRequest, TableExpression};
 
 /// The same table for queries only.
 pub(super) struct FinalTable {
-    table: Arc<MergeTreeVersion>,
+    table: Arc<dyn Table>,
+    parts: PartsVersion,
 }
 
 impl FinalTable {
-    pub(super) fn new(table: Arc<MergeTreeVersion>) -> FinalTable {
-        FinalTable { table }
+    /// `table` with these parts.
+    pub(super) fn new(table: Arc<dyn Table>, parts: PartsVersion) -> FinalTable {
+        FinalTable { table, parts }
     }
 }
 
@@ -39,11 +42,11 @@ impl Table for FinalTable {
 
     /// Filters apply to what is left: they leave out granules, but no row of a key that may be wanted.
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
-        Ok(Arc::new(FinalSource::new(&self.table.parts, request)?))
+        Ok(Arc::new(FinalSource::new(&self.parts, request)?))
     }
 
-    fn parts_of(&self) -> Option<&TableParts> {
-        self.table.parts_of()
+    fn as_parts(&self) -> Option<&dyn PartsTable> {
+        self.table.as_parts()
     }
 
     fn set_definition(&self, definition: Arc<TableDefinition>) -> Result<()> {

@@ -7,7 +7,9 @@ use basalt_base::{Error, Result};
 use basalt_parts::PartSelection;
 use parking_lot::RwLock;
 
-use super::{CheckedPart, ColumnChange, Table, TableDefinition};
+use super::TableDefinition;
+use super::capability::{CheckedPart, OptimizeRequest, StoredTable};
+use super::table::{ColumnChange, Table};
 use crate::scan::{BlockSource, MemorySource, ScanRequest};
 
 /// Blocks in the order in which they were inserted.
@@ -81,11 +83,6 @@ impl Table for MemoryTable {
         Ok(())
     }
 
-    /// Nothing is on disk.
-    fn check(&self, _which: &PartSelection, _go_on: &dyn Fn() -> Result<()>) -> Result<Vec<CheckedPart>> {
-        Ok(Vec::new())
-    }
-
     fn has_metadata(&self) -> bool {
         true
     }
@@ -96,6 +93,21 @@ impl Table for MemoryTable {
 
     fn total_bytes(&self) -> Option<u64> {
         Some(self.state.read().blocks.iter().map(|block| block.get_array_memory_size() as u64).sum())
+    }
+
+    fn as_stored(&self) -> Option<&dyn StoredTable> {
+        Some(self)
+    }
+}
+
+impl StoredTable for MemoryTable {
+    fn optimize(&self, _request: &OptimizeRequest<'_>) -> Result<()> {
+        Err(self.refuses("OPTIMIZE"))
+    }
+
+    /// Nothing is on disk.
+    fn check(&self, _which: &PartSelection, _go_on: &dyn Fn() -> Result<()>) -> Result<Vec<CheckedPart>> {
+        Ok(Vec::new())
     }
 }
 

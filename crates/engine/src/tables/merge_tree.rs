@@ -6,21 +6,20 @@ use std::sync::Arc;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, bail};
 use basalt_parts::{
-    Conversions, Deduplication, DetachedPart, Fill, InsertOptions, MergeMode, OptimizeOptions, Part,
-    PartSelection, PartSpec, PartStats, PendingInsert, TableParts, TtlMergeLimits,
+    Conversions, Deduplication, DetachedPart, Fill, InsertOptions, OptimizeOptions, Part, PartSelection,
+    PartSpec, PendingInsert, TableParts, TtlMergeLimits,
 };
 use parking_lot::RwLock;
 
+use super::capability::{CheckedPart, OptimizeRequest, PartsTable, StoredTable};
 use super::codecs::{chain_of_column, default_chain};
 use super::conversion::TableConversions;
 use super::fill::fill_of;
 use super::merge_mode::{engine_name, merge_mode};
 use super::merge_tree_version::MergeTreeVersion;
 use super::part_log::LoggedTable;
-use super::{
-    CheckedPart, ColumnChange, ColumnDefinition, InsertSettings, InsertSink, OptimizeRequest, Table,
-    TableDefinition, TableOpener, key, ttl,
-};
+use super::table::{ColumnChange, InsertSettings, InsertSink, Table};
+use super::{ColumnDefinition, TableDefinition, TableOpener, key, ttl};
 use crate::scan::{
     BlockSource, PartsSource, ScanRequest, TableCaches, TableExpression, with_columns_of_parts,
 };
@@ -74,29 +73,22 @@ impl MergeTreeTable {
             definition,
             settings: RwLock::new(settings),
             parts,
-            caches: TableCaches { blocks: Arc::clone(&opener.block_cache), misses: Arc::default() },
+            caches: TableCaches { blocks: Arc::clone(&opener.block_cache), conditions: Arc::default() },
         })
     }
 
-    pub(super) fn parts(&self) -> &TableParts {
-        &self.parts
-    }
-
-    pub(super) fn caches(&self) -> &TableCaches {
-        &self.caches
-    }
-
     /// What a query reads, whatever comes later.
-    pub(super) fn version(self: &Arc<Self>) -> MergeTreeVersion {
+    fn version(self: &Arc<Self>) -> MergeTreeVersion {
         let _unaltered = self.altering.read();
         MergeTreeVersion {
             definition: self.definition(),
             scanned: self.scanned(),
             expressions: self.expressions(),
-            // Before the parts: what is noted of older ones is not for newer ones.
-            epoch: self.caches.misses.epoch(),
+            // Before the parts: entries for older parts are not for newer ones.
+            epoch: self.caches.conditions.epoch(),
             parts: self.parts.version(),
-            table: Arc::clone(self),
+            caches: self.caches.clone(),
+            table: Arc::<MergeTreeTable>::clone(self),
         }
     }
 
@@ -270,7 +262,7 @@ impl Table for MergeTreeTable {
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
-        let epoch = self.caches.misses.epoch();
+        let epoch = self.caches.conditions.epoch();
         Ok(Arc::new(PartsSource::new(&self.parts.version(), epoch, &self.caches, request)?))
     }
 
@@ -301,34 +293,12 @@ impl Table for MergeTreeTable {
 
     fn truncate(&self) -> Result<()> {
         self.parts.truncate()?;
-        self.caches.misses.forget();
+        self.caches.conditions.forget();
         Ok(())
-    }
-
-    fn has_final(&self) -> bool {
-        self.parts.spec().mode != MergeMode::Ordinary
     }
 
     fn as_of_now(self: Arc<Self>) -> Option<Arc<dyn Table>> {
         Some(Arc::new(self.version()))
-    }
-
-    fn as_final(self: Arc<Self>) -> Result<Arc<dyn Table>> {
-        Arc::new(self.version()).as_final()
-    }
-
-    fn optimize(&self, request: &OptimizeRequest<'_>) -> Result<()> {
-        let deduplicate = request.deduplicate.as_ref().map(|names| self.deduplicate_columns(names));
-        let options = OptimizeOptions {
-            partition: request.partition.clone(),
-            deduplicate: deduplicate.transpose()?,
-            watch: Some(request.watch),
-        };
-        if request.is_final {
-            return Ok(self.parts.optimize_final(&options, request.control)?);
-        }
-        self.parts.optimize(&options, request.control)?;
-        Ok(())
     }
 
     fn check_definition(&self, definition: &TableDefinition) -> Result<()> {
@@ -357,28 +327,9 @@ impl Table for MergeTreeTable {
         let _altering = self.altering.write();
         self.parts.change_spec(spec)?;
         *self.settings.write() = settings;
-        self.caches.misses.forget();
+        self.caches.conditions.forget();
         self.set_ttl(&definition)?;
         self.set_definition(definition)
-    }
-
-    fn check(&self, which: &PartSelection, go_on: &dyn Fn() -> Result<()>) -> Result<Vec<CheckedPart>> {
-        let checked = self.parts.check_parts(which, go_on)?;
-        Ok(checked.into_iter().map(|(name, damage)| CheckedPart { name: name.to_string(), damage }).collect())
-    }
-
-    fn parts_of(&self) -> Option<&TableParts> {
-        Some(&self.parts)
-    }
-
-    fn ttl_limits(&self, bytes_max: u64) -> Option<TtlMergeLimits> {
-        let settings = self.settings.read();
-        Some(TtlMergeLimits {
-            bytes_max,
-            delete_timeout_s: settings.merge_with_ttl_timeout,
-            recompress_timeout_s: settings.merge_with_recompression_ttl_timeout,
-            only_drop_parts: settings.ttl_only_drop_parts,
-        })
     }
 
     fn has_metadata(&self) -> bool {
@@ -393,11 +344,56 @@ impl Table for MergeTreeTable {
         Some(self.parts.stats().iter().filter(|part| part.active).map(|part| part.bytes_on_disk).sum())
     }
 
-    fn parts(&self) -> Vec<PartStats> {
-        self.parts.stats()
-    }
-
     fn data_path(&self) -> Option<PathBuf> {
         Some(self.parts.dir().to_owned())
+    }
+
+    fn as_final(self: Arc<Self>) -> Option<Arc<dyn Table>> {
+        Arc::new(self.version()).as_final()
+    }
+
+    fn as_stored(&self) -> Option<&dyn StoredTable> {
+        Some(self)
+    }
+
+    fn as_parts(&self) -> Option<&dyn PartsTable> {
+        Some(self)
+    }
+}
+
+impl StoredTable for MergeTreeTable {
+    fn optimize(&self, request: &OptimizeRequest<'_>) -> Result<()> {
+        let deduplicate = request.deduplicate.as_ref().map(|names| self.deduplicate_columns(names));
+        let options = OptimizeOptions {
+            partition: request.partition.clone(),
+            deduplicate: deduplicate.transpose()?,
+            watch: Some(request.watch),
+        };
+        if request.is_final {
+            return Ok(self.parts.optimize_final(&options, request.control)?);
+        }
+        self.parts.optimize(&options, request.control)?;
+        Ok(())
+    }
+
+    fn check(&self, which: &PartSelection, go_on: &dyn Fn() -> Result<()>) -> Result<Vec<CheckedPart>> {
+        let checked = self.parts.check_parts(which, go_on)?;
+        Ok(checked.into_iter().map(|(name, damage)| CheckedPart { name: name.to_string(), damage }).collect())
+    }
+}
+
+impl PartsTable for MergeTreeTable {
+    fn parts(&self) -> &TableParts {
+        &self.parts
+    }
+
+    fn ttl_limits(&self, bytes_max: u64) -> TtlMergeLimits {
+        let settings = self.settings.read();
+        TtlMergeLimits {
+            bytes_max,
+            delete_timeout_s: settings.merge_with_ttl_timeout,
+            recompress_timeout_s: settings.merge_with_recompression_ttl_timeout,
+            only_drop_parts: settings.ttl_only_drop_parts,
+        }
     }
 }

@@ -3,17 +3,19 @@
 
 use std::sync::Arc;
 
-use basalt_base::{Columns, Result, bail};
-use basalt_parts::{MergeMode, PartsVersion, TableParts};
+use basalt_base::{Columns, Result};
+use basalt_parts::{MergeMode, PartsVersion};
 
+use super::capability::PartsTable;
+use super::definition::TableDefinition;
 use super::final_table::FinalTable;
-use super::merge_tree::MergeTreeTable;
-use super::{Table, TableDefinition};
-use crate::scan::{BlockSource, PartsSource, ScanRequest, TableExpression};
+use super::table::Table;
+use crate::scan::{BlockSource, PartsSource, ScanRequest, TableCaches, TableExpression};
 
 /// The same table for one query.
 pub(super) struct MergeTreeVersion {
-    pub(super) table: Arc<MergeTreeTable>,
+    pub(super) table: Arc<dyn Table>,
+    pub(super) caches: TableCaches,
     pub(super) definition: Arc<TableDefinition>,
     pub(super) scanned: Columns,
     pub(super) expressions: Arc<[TableExpression]>,
@@ -36,7 +38,7 @@ impl Table for MergeTreeVersion {
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
-        Ok(Arc::new(PartsSource::new(&self.parts, self.epoch, self.table.caches(), request)?))
+        Ok(Arc::new(PartsSource::new(&self.parts, self.epoch, &self.caches, request)?))
     }
 
     fn expressions(&self) -> Arc<[TableExpression]> {
@@ -51,23 +53,18 @@ impl Table for MergeTreeVersion {
         true
     }
 
-    fn has_final(&self) -> bool {
-        self.parts.spec.mode != MergeMode::Ordinary
-    }
-
-    fn as_final(self: Arc<Self>) -> Result<Arc<dyn Table>> {
-        if !self.has_final() {
-            bail!(IllegalFinal, "storage {} doesn't support FINAL", self.engine());
-        }
-        Ok(Arc::new(FinalTable::new(self)))
-    }
-
-    fn parts_of(&self) -> Option<&TableParts> {
-        Some(self.table.parts())
-    }
-
     fn total_rows(&self) -> Option<u64> {
         Some(self.parts.parts.iter().map(|part| part.live_row_count()).sum())
+    }
+
+    fn as_final(self: Arc<Self>) -> Option<Arc<dyn Table>> {
+        let changes_rows = self.parts.spec.mode != MergeMode::Ordinary;
+        let parts = self.parts.clone();
+        changes_rows.then(|| Arc::new(FinalTable::new(self, parts)) as Arc<dyn Table>)
+    }
+
+    fn as_parts(&self) -> Option<&dyn PartsTable> {
+        self.table.as_parts()
     }
 
     fn set_definition(&self, definition: Arc<TableDefinition>) -> Result<()> {

@@ -1,62 +1,23 @@
-//! Opens a table by the name of its engine.
+//! What the tables of one database share.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use basalt_base::clock::Clock;
 use basalt_base::fs::Storage;
-use basalt_base::suggest::did_you_mean;
-use basalt_base::{Result, bail};
 use basalt_kv::SharedCache;
 use basalt_parts::{BlockCache, DiskSpace, WorkMemory};
 
-use super::dictionary::DictionaryTable;
-use super::embedded_rocksdb::EmbeddedRocksDbTable;
-use super::memory::MemoryTable;
-use super::merge_mode;
-use super::merge_tree::MergeTreeTable;
-use super::{PartLog, Table, TableDefinition};
+use super::dictionary::DictionaryLink;
+use super::part_log::PartLog;
 use crate::named_collections::NamedCollections;
 use crate::server_log::ServerLog;
 
-/// The table engines, as SQL names them.
-pub(crate) const ENGINES: &[&str] = &[
-    "CollapsingMergeTree",
-    "Dictionary",
-    "EmbeddedRocksDB",
-    "Memory",
-    "MergeTree",
-    "ReplacingMergeTree",
-    "SummingMergeTree",
-    "VersionedCollapsingMergeTree",
-];
-
-/// Engines that ClickHouse has and Basalt does not yet.
-const NOT_BUILT: &[&str] = &[
-    "AggregatingMergeTree",
-    "Buffer",
-    "Distributed",
-    "File",
-    "Join",
-    "Kafka",
-    "Log",
-    "Merge",
-    "MySQL",
-    "Null",
-    "PostgreSQL",
-    "Redis",
-    "ReplicatedMergeTree",
-    "Set",
-    "StripeLog",
-    "TinyLog",
-    "URL",
-];
-
-/// What the tables of one data directory share.
+/// One for all tables of a data directory. `registry.rs` opens tables with it.
 pub(crate) struct TableOpener {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) data_dir: PathBuf,
-    /// By which rows expire.
+    /// Decides when rows expire.
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) cache: SharedCache,
     /// Threads that write the columns of an INSERT.
@@ -73,48 +34,8 @@ pub(crate) struct TableOpener {
     pub(crate) release_memory: Option<fn()>,
     /// What sources of dictionaries take parameters from.
     pub(crate) collections: Arc<NamedCollections>,
+    /// Where tables of the engine Dictionary find theirs.
+    pub(crate) dictionaries: Arc<DictionaryLink>,
     /// What goes wrong where no statement waits for it.
     pub(crate) log: ServerLog,
-}
-
-impl TableOpener {
-    /// Has a damaged table open again with what can be read; returns the directory with its files as they were.
-    pub(crate) fn restore(&self, definition: &TableDefinition) -> Result<PathBuf> {
-        let dir = self.data_dir.join("store").join(definition.uuid.to_string());
-        match &definition.create.engine {
-            Some(engine) if engine.name == "EmbeddedRocksDB" => {
-                EmbeddedRocksDbTable::restore(&dir, definition, &self.cache)
-            }
-            _ => bail!(
-                NotImplemented,
-                "restoring a table that is not of engine EmbeddedRocksDB is not implemented"
-            ),
-        }
-    }
-
-    /// Opens the table that `definition` describes, with what its directory holds; makes the
-    /// directory where there is none.
-    pub(crate) fn open(&self, definition: Arc<TableDefinition>) -> Result<Arc<dyn Table>> {
-        let dir = self.data_dir.join("store").join(definition.uuid.to_string());
-        let Some(engine) = &definition.create.engine else {
-            bail!(EngineRequired, "table `{}` has no ENGINE", definition.full_name());
-        };
-        match engine.name.as_str() {
-            "Dictionary" => Ok(Arc::new(DictionaryTable::open(definition)?)),
-            "Memory" => Ok(Arc::new(MemoryTable::open(definition)?)),
-            name if merge_mode::ENGINES.contains(&name) => {
-                Ok(Arc::new(MergeTreeTable::open(self, dir, definition)?))
-            }
-            "EmbeddedRocksDB" => {
-                Ok(Arc::new(EmbeddedRocksDbTable::open(&self.storage, dir, definition, &self.cache)?))
-            }
-            known if NOT_BUILT.contains(&known) => {
-                bail!(NotImplemented, "table engine {known} is not implemented")
-            }
-            other => {
-                let near = did_you_mean(other, ENGINES.iter().copied());
-                bail!(UnknownStorage, "table engine `{other}` is not known{near}")
-            }
-        }
-    }
 }

@@ -6,12 +6,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use basalt_base::query::current;
 use basalt_parts::{PartEvent, PartEventKind, PartObserver};
 use parking_lot::{Mutex, RwLock};
 use uuid::Uuid;
 
 use super::TableDefinition;
-use crate::query::current_query_id;
 
 /// Older entries make room for newer ones beyond this.
 const ENTRIES_MAX: usize = 100_000;
@@ -27,7 +27,7 @@ pub(crate) struct PartLogEntry {
     pub(crate) database: String,
     pub(crate) table: String,
     pub(crate) uuid: Uuid,
-    /// Of the statement that made a new part; empty for what happens by itself.
+    /// The statement that made a new part; empty for parts that background work makes.
     pub(crate) query_id: String,
     pub(crate) event: PartEvent,
 }
@@ -56,12 +56,12 @@ impl PartLog {
 impl PartObserver for LoggedTable {
     fn note(&self, event: PartEvent) {
         let definition = Arc::clone(&self.definition.read());
-        let query_id = if event.kind == PartEventKind::New { current_query_id() } else { String::new() };
+        let query = current().filter(|_| event.kind == PartEventKind::New);
         self.log.add(PartLogEntry {
             database: definition.database.clone(),
             table: definition.name.clone(),
             uuid: definition.uuid,
-            query_id,
+            query_id: query.map(|query| query.id().to_owned()).unwrap_or_default(),
             event,
         });
     }

@@ -8,19 +8,21 @@ use basalt_base::{Columns, Error, Result};
 use basalt_sql::ast;
 use uuid::Uuid;
 
+use super::capability::KeyedTable;
 use super::definition::{ColumnDefault, ColumnDefinition};
-use super::{Found, Table, TableDefinition};
+use super::table::Table;
+use super::{Found, TableDefinition};
 use crate::scan::{BlockSource, MemorySource, ScanRequest};
 
 /// Finds rows by the columns at some positions.
 pub(crate) trait FindsRows: Send + Sync {
-    /// See [`Table::prepare_lookup`].
+    /// See [`KeyedTable::prepare_lookup`].
     fn prepare(&self) -> Result<()>;
 
-    /// See [`Table::lookup`].
+    /// See [`KeyedTable::lookup`].
     fn find(&self, keys: &[ArrayRef], columns: &[usize], threads_max: usize) -> Result<Found>;
 
-    /// See [`Table::prefers_large_blocks`]; asked once it is prepared.
+    /// See [`KeyedTable::prefers_large_blocks`]; called after [`FindsRows::prepare`].
     fn prefers_large_blocks(&self) -> bool;
 }
 
@@ -31,8 +33,13 @@ pub(crate) struct VirtualTable {
     engine: &'static str,
     definition: Arc<TableDefinition>,
     scan: ScanFn,
-    /// How to find rows by the columns at these positions.
-    lookup: Option<(Vec<usize>, Box<dyn FindsRows>)>,
+    lookup: Option<VirtualLookup>,
+}
+
+/// How to find rows by the columns at these positions.
+struct VirtualLookup {
+    key: Vec<usize>,
+    rows: Box<dyn FindsRows>,
 }
 
 impl VirtualTable {
@@ -48,9 +55,9 @@ impl VirtualTable {
         Ok(VirtualTable { engine, definition: Arc::new(definition), scan: Box::new(scan), lookup: None })
     }
 
-    /// The table, with a way to its rows by key: see [`Table::lookup`].
+    /// The table, with a way to its rows by key: see [`KeyedTable::lookup`].
     pub(crate) fn with_lookup(mut self, key: Vec<usize>, lookup: impl FindsRows + 'static) -> VirtualTable {
-        self.lookup = Some((key, Box::new(lookup)));
+        self.lookup = Some(VirtualLookup { key, rows: Box::new(lookup) });
         self
     }
 
@@ -145,22 +152,25 @@ impl Table for VirtualTable {
         (self.scan)(request)
     }
 
-    fn lookup(&self, keys: &[ArrayRef], columns: &[usize], threads_max: usize) -> Result<Found> {
-        match &self.lookup {
-            Some((_, lookup)) => lookup.find(keys, columns, threads_max),
-            None => Err(self.refuses("a lookup by key")),
-        }
+    fn as_keyed(&self) -> Option<&dyn KeyedTable> {
+        self.lookup.as_ref().map(|lookup| lookup as &dyn KeyedTable)
+    }
+}
+
+impl KeyedTable for VirtualLookup {
+    fn lookup_key(&self) -> &[usize] {
+        &self.key
     }
 
-    fn prefers_large_blocks(&self) -> bool {
-        self.lookup.as_ref().is_some_and(|(_, lookup)| lookup.prefers_large_blocks())
+    fn lookup(&self, keys: &[ArrayRef], columns: &[usize], threads_max: usize) -> Result<Found> {
+        self.rows.find(keys, columns, threads_max)
     }
 
     fn prepare_lookup(&self) -> Result<()> {
-        self.lookup.as_ref().map_or(Ok(()), |(_, lookup)| lookup.prepare())
+        self.rows.prepare()
     }
 
-    fn lookup_key(&self) -> Vec<usize> {
-        self.lookup.as_ref().map(|(key, _)| key.clone()).unwrap_or_default()
+    fn prefers_large_blocks(&self) -> bool {
+        self.rows.prefers_large_blocks()
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use basalt_engine::{Engine, EngineOptions, Outcome, Request, Rows, Session};
+use basalt_engine::{Engine, EngineOptions, Outcome, QueryResult, Request, Session};
 use basalt_itest::waiting::{check, wait_until};
 use tempfile::tempdir;
 use tokio::runtime::Runtime;
@@ -13,7 +13,7 @@ async fn run(session: &mut Session, sql: &str) {
     assert!(matches!(outcome, Outcome::Done(_)), "{sql}");
 }
 
-async fn rows(session: &mut Session, sql: &str) -> Box<Rows> {
+async fn rows(session: &mut Session, sql: &str) -> Box<QueryResult> {
     match session.execute(Request::new(sql)).await.expect("the query runs") {
         Outcome::Rows(rows) => rows,
         Outcome::Done(_) => panic!("{sql} has no rows"),

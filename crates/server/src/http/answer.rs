@@ -16,7 +16,7 @@ use std::time::Duration;
 use axum::body::{Body, HttpBody};
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use basalt_engine::{CancelHandle, Error, ErrorCode, ProgressSnapshot, ResultBytes, Rows, Summary};
+use basalt_engine::{CancelHandle, Error, ErrorCode, ProgressSnapshot, QueryResult, ResultBytes, Summary};
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use tempfile::{SpooledData, SpooledTempFile};
@@ -89,7 +89,7 @@ pub(super) fn done(summary: &Summary, mut cancelling: Cancelling) -> Response {
 
 /// The response to a statement with a result set. Returns an error that occurs before the head is sent.
 pub(super) async fn rows(
-    rows: Rows,
+    rows: QueryResult,
     session: Lease,
     cancelling: Cancelling,
     parameters: &Parameters,

@@ -207,7 +207,7 @@ fn rename_to_an_impossible_name_is_given_up_at_open() {
     let mut database = original.open();
     let stored = {
         let (engine, _) = database.session.as_ref().unwrap();
-        engine.catalog().find("shop", "t").unwrap().stored_as("shop", "moved").unwrap()
+        engine.instance().catalog().find("shop", "t").unwrap().stored_as("shop", "moved").unwrap()
     };
     database.close();
     let metadata = original.dir.path().join("metadata");

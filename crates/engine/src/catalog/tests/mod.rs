@@ -14,8 +14,9 @@ use basalt_base::fs::{Crash, FaultyStorage, Storage};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use super::{CatalogObject, ObjectKey};
-use crate::query::mutation_step;
+use super::CatalogObject;
+use crate::mutation::step as mutation_step;
+use crate::names::ObjectKey;
 use crate::{Engine, EngineOptions, Outcome, Request, Result, Session};
 
 /// Of so many crashes one is followed by another crash.
@@ -50,7 +51,7 @@ impl Database {
             Engine::open_on(Arc::new(self.storage.clone()), options).unwrap()
         };
         // A merge in the background would be a change at no certain moment.
-        engine.set_merges(false);
+        engine.instance().background().stop_all();
         let session = engine.session();
         self.session = Some((engine, session));
         self.ask("SET check_table_dependencies = 0");
@@ -76,11 +77,11 @@ impl Database {
     /// Ends the mutations that a crash cut short: nobody does it in the background.
     fn settle(&self) {
         let (engine, _) = self.session.as_ref().unwrap();
-        for (database, name, object) in engine.catalog().all_objects() {
+        for (database, name, object) in engine.instance().catalog().all_objects() {
             let CatalogObject::Table(table) = object else { continue };
-            let Some(parts) = table.parts_of() else { continue };
+            let Some(parts) = crate::tables::parts_of(table.as_ref()) else { continue };
             let key = ObjectKey { database, name };
-            while mutation_step(engine, &key, table.as_ref(), parts) {}
+            while mutation_step(engine.instance(), &key, table.as_ref(), parts) {}
         }
     }
 
@@ -125,14 +126,14 @@ impl Database {
         lines.push(self.ask("SELECT database, table, is_permanently FROM system.detached_tables"));
         // With their values, which no statement shows.
         let (engine, _) = self.session.as_ref().unwrap();
-        lines.extend(engine.named_collections().all().iter().map(ToString::to_string));
+        lines.extend(engine.instance().named_collections().all().iter().map(ToString::to_string));
         lines
     }
 
     /// What is on disk belongs to an object, and nothing is left over.
     fn assert_tidy(&self, context: &str) {
         let (engine, _) = self.session.as_ref().unwrap();
-        let catalog = engine.catalog();
+        let catalog = engine.instance().catalog();
         let (attached, detached) = (catalog.all_objects(), catalog.all_detached());
         let used = attached.iter().map(|(_, _, object)| object.uuid());
         let used = used.chain(detached.iter().map(|(_, object)| object.uuid));

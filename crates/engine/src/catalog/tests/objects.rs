@@ -239,7 +239,7 @@ fn detached_database_waits_for_who_reads_it() {
     database.ask("INSERT INTO shop.t VALUES (1, 2)");
     let held = {
         let (engine, _) = database.session.as_ref().unwrap();
-        engine.catalog().find("shop", "t").unwrap()
+        engine.instance().catalog().find("shop", "t").unwrap()
     };
     database.ask("DETACH DATABASE shop");
     let reader = std::thread::spawn(move || drop(held));
@@ -256,7 +256,7 @@ fn detached_table_waits_for_who_reads_it() {
     database.ask("INSERT INTO t VALUES (1, 2)");
     let held = {
         let (engine, _) = database.session.as_ref().unwrap();
-        engine.catalog().find("default", "t").unwrap()
+        engine.instance().catalog().find("default", "t").unwrap()
     };
     database.ask("DETACH TABLE t");
     let reader = std::thread::spawn(move || drop(held));

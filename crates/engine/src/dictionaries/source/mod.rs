@@ -25,6 +25,10 @@ mod unusable;
 mod yaml;
 mod yaml_regexp_tree;
 
+pub(super) use self::collection::collection_of;
+pub(super) use self::keyed::KeyedSource;
+pub(super) use self::row_source::{Expressions, LoadRequest, RowRange, RowSource};
+
 use std::sync::Arc;
 
 use basalt_base::suggest::did_you_mean;
@@ -32,10 +36,7 @@ use basalt_base::{Result, bail};
 use basalt_dict::DictionarySpec;
 use basalt_sql::ast::KeyValue;
 
-pub(super) use self::collection::collection_of;
-pub(super) use self::keyed::KeyedSource;
 use self::parameters::Parameters;
-pub(super) use self::row_source::{Expressions, LoadRequest, RowRange, RowSource};
 use self::select::{SELECT_PARAMETERS, Select};
 use self::tls::TLS_PARAMETERS;
 use super::host::Blocks;

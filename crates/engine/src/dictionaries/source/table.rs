@@ -104,9 +104,9 @@ impl RowSource for TableSource {
         let Some((table, positions)) = self.plain_table(load)? else {
             return self.query(load, keys);
         };
-        if table.lookup_key() == positions[..keys.len()] {
+        if let Some(keyed) = table.as_keyed().filter(|keyed| *keyed.lookup_key() == positions[..keys.len()]) {
             let threads = Arc::clone(&load.host).context(load.query("")).threads();
-            let found = table.lookup(keys, &positions, threads)?;
+            let found = keyed.lookup(keys, &positions, threads)?;
             return Ok(vec![found.rows.columns().to_vec()]);
         }
         scan(load, table.as_ref(), &positions, keys)
@@ -121,17 +121,19 @@ impl RowSource for TableSource {
     ) -> Result<Option<Located>> {
         let Some((table, positions)) = self.plain_table(load)? else { return Ok(None) };
         let (key, values) = positions.split_at(keys.len());
-        if table.lookup_key() != key {
+        let Some(keyed) = table.as_keyed().filter(|keyed| keyed.lookup_key() == key) else {
             return Ok(None);
-        }
+        };
         let wanted: Vec<usize> = attributes.iter().map(|&attribute| values[attribute]).collect();
-        let found = table.lookup(keys, &wanted, threads_max)?;
+        let found = keyed.lookup(keys, &wanted, threads_max)?;
         Ok(Some(Located { values: found.rows.columns().to_vec(), row_of_key: found.row_of_key }))
     }
 
     fn prefers_large_blocks(&self, load: &LoadRequest) -> bool {
         let Ok(Some((table, positions))) = self.plain_table(load) else { return false };
-        table.lookup_key() == positions[..load.key_count()] && table.prefers_large_blocks()
+        let keyed = table.as_keyed();
+        let keyed = keyed.filter(|keyed| *keyed.lookup_key() == positions[..load.key_count()]);
+        keyed.is_some_and(|keyed| keyed.prefers_large_blocks())
     }
 
     fn takes_expressions(&self) -> bool {

@@ -24,8 +24,8 @@ use basalt_dict::{DictionarySpec, LayoutKind};
 
 use super::file::revision_of;
 use super::parameters::Parameters;
-use super::yaml::{self, Node};
-use super::{Blocks, LoadRequest, RowRange, RowSource};
+use super::yaml::Node;
+use super::{Blocks, LoadRequest, RowRange, RowSource, yaml};
 
 /// The most nodes of a file; nodes that an alias repeats count again.
 const NODES_MAX: usize = 1 << 20;

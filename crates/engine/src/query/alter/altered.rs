@@ -10,7 +10,8 @@ use basalt_sql::ast::{
 };
 
 use super::{clauses, indexes, names, types};
-use crate::query::{QueryContext, defaults};
+use crate::execution::Execution;
+use crate::planning::check_defaults;
 use crate::tables::{
     ColumnChange, ColumnDefinition, TableDefinition, column_of, definition_of, is_same_stored, names_column,
 };
@@ -147,12 +148,8 @@ impl<'a> Altered<'a> {
     }
 
     /// Checks what the statement says of DEFAULTs.
-    pub(super) fn check_defaults(
-        &self,
-        query: &Arc<QueryContext>,
-        definition: &TableDefinition,
-    ) -> Result<()> {
-        defaults::check(query, definition, |name| self.defaulted.iter().any(|own| own == name))
+    pub(super) fn check_defaults(&self, query: &Arc<Execution>, definition: &TableDefinition) -> Result<()> {
+        check_defaults(query, definition, |name| self.defaulted.iter().any(|own| own == name))
     }
 
     fn add(
@@ -192,15 +189,15 @@ impl<'a> Altered<'a> {
             let expr = column.default.as_ref().and_then(|(_, expr)| expr.as_ref());
             column.name != name && expr.is_some_and(|expr| names_column(expr, name))
         };
-        if let Some(other) = self.create.elements.iter().filter_map(column_in).find(uses) {
+        if let Some(other) = self.create.elements.iter().filter_map(clauses::column_in).find(uses) {
             bail!(
                 IllegalColumn,
                 "cannot drop column `{name}`, because column `{}` depends on it",
                 other.name
             );
         }
-        self.create.elements.retain(|element| column_in(element).is_none_or(|column| column.name != name));
-        if self.create.elements.iter().all(|element| column_in(element).is_none()) {
+        self.create.elements.retain(|element| clauses::column_in(element).is_none_or(|column| column.name != name));
+        if self.create.elements.iter().all(|element| clauses::column_in(element).is_none()) {
             bail!(BadArguments, "cannot DROP or CLEAR all columns");
         }
         self.names.push(NameChange::Dropped { name: name.to_owned() });
@@ -292,7 +289,7 @@ impl<'a> Altered<'a> {
     fn retype(&mut self, before: &ColumnDefinition, after: &ColumnDefinition) -> Result<()> {
         types::check_retype(self.old, before, after)?;
         // What uses the column must understand the new type.
-        let users = self.create.elements.iter().filter_map(column_in).filter(|column| {
+        let users = self.create.elements.iter().filter_map(clauses::column_in).filter(|column| {
             let expr = column.default.as_ref().and_then(|(_, expr)| expr.as_ref());
             column.name == before.name || expr.is_some_and(|expr| names_column(expr, &before.name))
         });
@@ -309,7 +306,7 @@ impl<'a> Altered<'a> {
             return Ok(());
         }
         self.insert_position(position)?;
-        let is_it = |element: &TableElement| column_in(element).is_some_and(|column| column.name == name);
+        let is_it = |element: &TableElement| clauses::column_in(element).is_some_and(|column| column.name == name);
         if let Some(at) = self.create.elements.iter().position(is_it) {
             let element = self.create.elements.remove(at);
             let to = self.insert_position(position)?;
@@ -334,7 +331,7 @@ impl<'a> Altered<'a> {
         if let (Some(kind), Some(wanted)) = (kind, wanted)
             && kind != wanted
         {
-            let own = crate::query::default_kind_name(kind);
+            let own = crate::tables::default_kind_name(kind);
             bail!(
                 BadArguments,
                 "cannot remove {word} from column `{name}`, because column default type is {own}; use REMOVE {own} to \
@@ -354,7 +351,7 @@ impl<'a> Altered<'a> {
     }
 
     fn column(&self, name: &str) -> Option<&ColumnDef> {
-        self.create.elements.iter().filter_map(column_in).find(|column| column.name == name)
+        self.create.elements.iter().filter_map(clauses::column_in).find(|column| column.name == name)
     }
 
     fn column_mut(&mut self, name: &str) -> Result<&mut ColumnDef> {
@@ -372,7 +369,7 @@ impl<'a> Altered<'a> {
             Some(_) => Ok(true),
             None if if_exists => Ok(false),
             None => {
-                let known = self.create.elements.iter().filter_map(column_in);
+                let known = self.create.elements.iter().filter_map(clauses::column_in);
                 Err(no_column(self.old, name, verb, known.map(|column| column.name.as_str())))
             }
         }
@@ -383,11 +380,11 @@ impl<'a> Altered<'a> {
         match position {
             // Behind the last column, before indexes.
             None => {
-                Ok(elements.iter().rposition(|element| column_in(element).is_some()).map_or(0, |at| at + 1))
+                Ok(elements.iter().rposition(|element| clauses::column_in(element).is_some()).map_or(0, |at| at + 1))
             }
             Some(ColumnPosition::First) => Ok(0),
             Some(ColumnPosition::After(name)) => {
-                let is_it = |element: &TableElement| column_in(element).is_some_and(|c| c.name == *name);
+                let is_it = |element: &TableElement| clauses::column_in(element).is_some_and(|c| c.name == *name);
                 match elements.iter().position(is_it) {
                     Some(at) => Ok(at + 1),
                     None => bail!(NoSuchColumnInTable, "cannot find column `{name}` to insert after"),
@@ -399,13 +396,6 @@ impl<'a> Altered<'a> {
 
 fn not_built(words: &str) -> Error {
     Error::not_implemented(format!("ALTER TABLE ... {words}"))
-}
-
-pub(super) fn column_in(element: &TableElement) -> Option<&ColumnDef> {
-    match element {
-        TableElement::Column(column) => Some(column),
-        _ => None,
-    }
 }
 
 /// Whether the table has the column; an error if it must.

@@ -1,9 +1,8 @@
 //! Changes of the clauses behind the column list: ORDER BY, SETTINGS.
 
 use basalt_base::{Result, bail};
-use basalt_sql::ast::{CreateTable, Expr, OrderBy, Setting};
+use basalt_sql::ast::{ColumnDef, CreateTable, Expr, OrderBy, Setting, TableElement};
 
-use super::altered::column_in;
 use crate::settings::MergeTreeSettings;
 use crate::tables::{KeyClause, TableDefinition, names_column};
 
@@ -85,4 +84,12 @@ fn check_not_fixed(create: &CreateTable, name: &str) -> Result<()> {
         bail!(ReadonlySetting, "setting '{name}' is readonly for storage '{engine}'");
     }
     Ok(())
+}
+
+/// The column, if the element is one.
+pub(super) fn column_in(element: &TableElement) -> Option<&ColumnDef> {
+    match element {
+        TableElement::Column(column) => Some(column),
+        _ => None,
+    }
 }

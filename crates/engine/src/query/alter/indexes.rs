@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use basalt_base::suggest::did_you_mean;
 use basalt_base::{Result, bail};
 use basalt_parts::PartSelection;
-use basalt_sql::ast::{ColumnPosition, CreateTable, IndexAction, IndexDef, PartitionRef, TableElement};
+use basalt_sql::ast::{ColumnPosition, CreateTable, IndexAction, PartitionRef, TableElement};
 
-use crate::query::{QueryContext, partition};
-use crate::tables::Table;
+use crate::execution::Execution;
+use crate::planning::selection;
+use crate::tables::{Table, has_index, index_in, parts_of};
 
 /// Makes the change in the CREATE statement; `false` where IF [NOT] EXISTS leaves nothing to do.
 pub(super) fn change(create: &mut CreateTable, action: &IndexAction) -> Result<bool> {
@@ -39,47 +39,22 @@ pub(super) fn change(create: &mut CreateTable, action: &IndexAction) -> Result<b
     Ok(true)
 }
 
-/// The names of indexes that `old` has and `new` has not.
-pub(super) fn gone<'a>(old: &'a CreateTable, new: &'a CreateTable) -> impl Iterator<Item = &'a str> {
-    let is_kept = |name: &str| new.elements.iter().filter_map(index_in).any(|index| index.name == name);
-    let names = old.elements.iter().filter_map(index_in).map(|index| index.name.as_str());
-    names.filter(move |name| !is_kept(name))
-}
-
 /// `CLEAR INDEX name [IN PARTITION ..]`.
 pub(super) fn clear(
-    query: &Arc<QueryContext>,
+    query: &Arc<Execution>,
     table: &dyn Table,
     name: &str,
     (if_exists, place): (bool, Option<&PartitionRef>),
 ) -> Result<()> {
-    let Some(parts) = table.parts_of() else { return Err(table.refuses("CLEAR INDEX")) };
+    let Some(parts) = parts_of(table) else { return Err(table.refuses("CLEAR INDEX")) };
     if !has_index(&table.definition().create, name, if_exists, "clear")? {
         return Ok(());
     }
     let which = match place {
         None => PartSelection::All,
-        Some(place) => partition::selection(query, parts, place)?,
+        Some(place) => selection(query, parts, place)?,
     };
     Ok(parts.clear_index(name, &which)?)
-}
-
-/// Whether the table has the index; an error if it has not, and `if_exists` does not allow for that.
-pub(in crate::query) fn has_index(
-    create: &CreateTable,
-    name: &str,
-    if_exists: bool,
-    verb: &str,
-) -> Result<bool> {
-    let names = || create.elements.iter().filter_map(index_in).map(|index| index.name.as_str());
-    if names().any(|other| other == name) {
-        return Ok(true);
-    }
-    if if_exists {
-        return Ok(false);
-    }
-    let near = did_you_mean(name, names());
-    bail!(BadArguments, "wrong index name: cannot find index `{name}` to {verb}{near}")
 }
 
 /// Indexes stand behind the columns.
@@ -105,12 +80,5 @@ fn insert_position(elements: &[TableElement], position: Option<&ColumnPosition>)
                 }
             }
         }
-    }
-}
-
-fn index_in(element: &TableElement) -> Option<&IndexDef> {
-    match element {
-        TableElement::Index(index) => Some(index),
-        _ => None,
     }
 }

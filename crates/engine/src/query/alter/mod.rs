@@ -18,16 +18,19 @@ use basalt_base::{Error, Result, bail};
 use basalt_parts::{MutationStatus, PartSelection};
 use basalt_sql::ast::{AlterAction, AlterTable, IndexAction, flatten_actions};
 
-use super::{QueryContext, ddl, mutation, partition};
-use crate::catalog::{CatalogObject, ObjectKey};
+use super::partition;
+use crate::catalog::CatalogObject;
 use crate::dictionaries::DictionaryEntry;
-use crate::tables::{Table, TableDefinition};
+use crate::execution::Execution;
+use crate::mutation;
+use crate::names::ObjectKey;
+use crate::tables::{Table, TableDefinition, gone, parts_of};
 use altered::Altered;
 
 /// Applies the actions and waits for what the settings say.
-pub(super) fn alter(query: &Arc<QueryContext>, ast: &AlterTable) -> Result<()> {
-    let key = ddl::key_of(query, &ast.name);
-    if let Some(CatalogObject::Dictionary(entry)) = query.engine.catalog().find(&key.database, &key.name) {
+pub(super) fn alter(query: &Arc<Execution>, ast: &AlterTable) -> Result<()> {
+    let key = query.key_of(&ast.name);
+    if let Some(CatalogObject::Dictionary(entry)) = query.instance.catalog().find(&key.database, &key.name) {
         return alter_dictionary(query, &key, &entry, &ast.actions);
     }
     let actions = if query.settings.flatten_nested {
@@ -45,12 +48,12 @@ pub(super) fn alter(query: &Arc<QueryContext>, ast: &AlterTable) -> Result<()> {
 
 /// A dictionary has nothing to be altered but its comment: CREATE OR REPLACE does the rest.
 fn alter_dictionary(
-    query: &QueryContext,
+    query: &Execution,
     key: &ObjectKey,
     entry: &Arc<DictionaryEntry>,
     actions: &[AlterAction],
 ) -> Result<()> {
-    let catalog = query.engine.catalog();
+    let catalog = query.instance.catalog();
     let _ddl = catalog.ddl();
     for action in actions {
         let AlterAction::ModifyComment { comment } = action else {
@@ -107,8 +110,8 @@ fn sets_ttl(action: &AlterAction) -> bool {
 }
 
 /// All that happens at once.
-fn begin(query: &Arc<QueryContext>, key: &ObjectKey, actions: &[AlterAction]) -> Result<Begun> {
-    let catalog = query.engine.catalog();
+fn begin(query: &Arc<Execution>, key: &ObjectKey, actions: &[AlterAction]) -> Result<Begun> {
+    let catalog = query.instance.catalog();
     let _ddl = catalog.ddl();
     let table = catalog.table(&key.database, &key.name, "ALTER")?;
     let mut mutations = Vec::new();
@@ -169,7 +172,7 @@ fn columns_to_clear(table: &dyn Table, actions: &[AlterAction]) -> Result<Vec<Al
 /// Makes all changes of the definition in one step; answers with the mutation that gives stored values
 /// their new types.
 fn change_definition(
-    query: &Arc<QueryContext>,
+    query: &Arc<Execution>,
     key: &ObjectKey,
     table: &Arc<dyn Table>,
     actions: &[AlterAction],
@@ -187,10 +190,10 @@ fn change_definition(
     }
     let definition = Arc::new(altered.definition(unneeded_names(table.as_ref(), &old)?)?);
     check(query, table.as_ref(), &definition, &altered)?;
-    let catalog = query.engine.catalog();
-    if let Some(parts) = table.parts_of() {
+    let catalog = query.instance.catalog();
+    if let Some(parts) = parts_of(table.as_ref()) {
         // What is in the way of that, a full disk, say, is seen while nothing has happened.
-        for name in indexes::gone(&old.create, &definition.create) {
+        for name in gone(&old.create, &definition.create) {
             parts.clear_index(name, &PartSelection::All)?;
         }
         // Parts are read by the definition: once that is written, the change has happened.
@@ -201,7 +204,7 @@ fn change_definition(
         catalog.put(&key.database, &key.name, CatalogObject::Table(Arc::clone(table)))?;
     }
     let retypes = altered.retypes();
-    if retypes.is_empty() || table.parts_of().is_none() {
+    if retypes.is_empty() || table.as_parts().is_none() {
         return Ok(None);
     }
     mutation::begin(query, table.as_ref(), &retypes).map(Some)
@@ -209,7 +212,7 @@ fn change_definition(
 
 /// The number of the last change of names that no part needs any more.
 fn unneeded_names(table: &dyn Table, definition: &TableDefinition) -> Result<u64> {
-    match table.parts_of() {
+    match parts_of(table) {
         // Seldom there, and every part is asked.
         Some(parts) if !definition.history.changes().is_empty() => Ok(parts.names_seen_by_all()?),
         _ => Ok(0),
@@ -218,7 +221,7 @@ fn unneeded_names(table: &dyn Table, definition: &TableDefinition) -> Result<u64
 
 /// What the query's settings and the table have against the new definition.
 fn check(
-    query: &Arc<QueryContext>,
+    query: &Arc<Execution>,
     table: &dyn Table,
     definition: &TableDefinition,
     altered: &Altered<'_>,
@@ -230,7 +233,7 @@ fn check(
 
 /// Refuses to take a name away that a mutation still needs.
 fn check_no_mutation_uses(table: &dyn Table, name: &str, verb: &str) -> Result<()> {
-    let unfinished = table.parts_of().map(|parts| parts.mutations()).unwrap_or_default();
+    let unfinished = parts_of(table).map(|parts| parts.mutations()).unwrap_or_default();
     let uses = |status: &&MutationStatus| {
         let commands = mutation::commands_of(&status.commands).unwrap_or_default();
         !status.is_done() && commands.iter().any(|command| names::is_used(command, name))

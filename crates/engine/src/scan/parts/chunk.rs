@@ -1,6 +1,6 @@
-//! Some granules of a part on their way through the stages of a filter.
+//! Some granules of a part on their way through the steps of a filter.
 //!
-//! A chunk begins as one [`Run`] of granules. Each stage reads its columns, and what no row of a granule
+//! A chunk begins as one [`Run`] of granules. Each step reads its columns, and what no row of a granule
 //! survives is left out from there on: a run splits where granules fall out. Columns that were read
 //! stay with the run, so nothing is read twice.
 
@@ -14,8 +14,10 @@ use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use basalt_base::{Error, Result};
 use basalt_parts::{Part, plain};
 
-use super::moving::{self, Moving};
-use super::plan::{Mode, ScanPlan, Stage};
+use super::dynamic_filter::{DynamicFilter, matching_marks};
+use super::filter_step::FilterStep;
+use super::mode::Mode;
+use super::plan::ScanPlan;
 use super::reader::ColumnReader;
 use super::rows::places;
 
@@ -38,22 +40,22 @@ struct Run {
     wanted: Option<Wanted>,
 }
 
-/// The rows of a run that passed all stages so far.
+/// The rows of a run that passed all steps so far.
 #[derive(Clone, Debug)]
 struct Wanted {
     rows: BooleanBuffer,
     count: usize,
 }
 
-/// The rows of `marks` that pass all stages; `None` if there are none.
+/// The rows of `marks` that pass all steps; `None` if there are none.
 pub(super) fn read_chunk(
     plan: &ScanPlan,
-    filters: &[Moving],
+    filters: &[DynamicFilter],
     reader: &mut ColumnReader,
     marks: Range<usize>,
 ) -> Result<Option<RecordBatch>> {
     let mut runs = Vec::new();
-    for marks in moving::left(filters, reader.part(), marks)? {
+    for marks in matching_marks(filters, reader.part(), marks)? {
         let rows = reader.row_count(&marks);
         let wanted = live(reader.part(), &marks)?;
         if wanted.as_ref().is_none_or(|wanted| wanted.count > 0) {
@@ -61,19 +63,19 @@ pub(super) fn read_chunk(
         }
     }
     // What an operator above has learnt removes more than any condition of the query.
-    for stage in filters.iter().flat_map(|filter| &filter.first) {
-        runs = survivors(runs, stage, reader, |_, _, _| ())?;
+    for step in filters.iter().flat_map(|filter| &filter.first) {
+        runs = survivors(runs, step, reader, |_, _, _| ())?;
     }
-    let misses = plan.misses.as_ref().filter(|_| filters.iter().all(|filter| filter.first.is_empty()));
-    for (at, stage) in plan.stages.iter().enumerate() {
-        runs = survivors(runs, stage, reader, |part, alone, missed| {
-            if let Some(misses) = misses {
-                misses.note(part, at, alone, missed);
+    let cached = plan.cached.as_ref().filter(|_| filters.iter().all(|filter| filter.first.is_empty()));
+    for (at, step) in plan.steps.iter().enumerate() {
+        runs = survivors(runs, step, reader, |part, alone, missed| {
+            if let Some(cached) = cached {
+                cached.add(part, at, alone, missed);
             }
         })?;
     }
-    for stage in filters.iter().flat_map(|filter| &filter.last) {
-        runs = survivors(runs, stage, reader, |_, _, _| ())?;
+    for step in filters.iter().flat_map(|filter| &filter.last) {
+        runs = survivors(runs, step, reader, |_, _, _| ())?;
     }
     if runs.is_empty() {
         return Ok(None);
@@ -90,22 +92,22 @@ fn live(part: &Part, marks: &Range<usize>) -> Result<Option<Wanted>> {
     Ok((count < rows.len()).then_some(Wanted { rows, count }))
 }
 
-/// What is left of `runs` after the stage. `miss` hears of granules without a row left, and whether all
+/// What is left of `runs` after the step. `miss` hears of granules without a row left, and whether all
 /// rows of them were asked.
 fn survivors(
     runs: Vec<Run>,
-    stage: &Stage,
+    step: &FilterStep,
     reader: &mut ColumnReader,
     miss: impl Fn(&Part, bool, &[Range<usize>]),
 ) -> Result<Vec<Run>> {
     let mut left = Vec::with_capacity(runs.len());
     for mut run in runs {
-        if stage.holds_for_all(reader.part(), &run.marks)? {
+        if step.holds_for_all(reader.part(), &run.marks)? {
             left.push(run);
             continue;
         }
         let alone = run.wanted.is_none();
-        if run.passes(stage, reader)? {
+        if run.passes(step, reader)? {
             let missed = run.split(reader, &mut left);
             miss(reader.part(), alone, &missed);
         } else {
@@ -160,18 +162,18 @@ impl Run {
         Ok(columns)
     }
 
-    /// Evaluates the stage; `false` if no row is left.
-    fn passes(&mut self, stage: &Stage, reader: &mut ColumnReader) -> Result<bool> {
-        let arrays = stage.slots.iter().map(|&slot| self.read(slot, reader)).collect::<Result<Vec<_>>>()?;
+    /// Evaluates the step; `false` if no row is left.
+    fn passes(&mut self, step: &FilterStep, reader: &mut ColumnReader) -> Result<bool> {
+        let arrays = step.slots.iter().map(|&slot| self.read(slot, reader)).collect::<Result<Vec<_>>>()?;
         let rows = match &self.wanted {
-            None => stage.evaluate(&arrays, self.rows)?,
-            Some(wanted) if !stage.conjunct.is_fallible() && wanted.count * DENSE_ONE_IN >= self.rows => {
-                &stage.evaluate(&arrays, self.rows)? & &wanted.rows
+            None => step.evaluate(&arrays, self.rows)?,
+            Some(wanted) if !step.conjunct.is_fallible() && wanted.count * DENSE_ONE_IN >= self.rows => {
+                &step.evaluate(&arrays, self.rows)? & &wanted.rows
             }
             Some(wanted) => {
                 let mask = BooleanArray::new(wanted.rows.clone(), None);
                 let sparse = arrays.iter().map(|array| filter(array, &mask)).collect::<Result<Vec<_>, _>>();
-                let passed = stage.evaluate(&sparse.map_err(Error::logical)?, wanted.count)?;
+                let passed = step.evaluate(&sparse.map_err(Error::logical)?, wanted.count)?;
                 spread(&wanted.rows, &passed)
             }
         };

@@ -8,10 +8,12 @@ use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 
-use super::plan::{Mode, ScanPlan};
+use super::mode::Mode;
+use super::plan::ScanPlan;
 use super::selection::Selection;
-use crate::scan::ScanRequest;
-use crate::scan::codes::{CodedString, Numbering};
+use crate::scan::coded_string::CodedString;
+use crate::scan::numbering::Numbering;
+use crate::scan::source::ScanRequest;
 
 /// Dictionaries of all parts together: what the query may have to remember.
 const DICTIONARY_BYTES_MAX: u64 = 1 << 30;

@@ -7,14 +7,11 @@ use std::sync::Arc;
 
 use basalt_base::Result;
 use basalt_exec::error::from_datafusion;
-use basalt_parts::{Part, Zones};
+use basalt_parts::Zones;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr, Column, IsNotNullExpr, IsNullExpr, Literal};
-
-use super::plan::Stage;
-use super::selection::Selection;
 
 /// The values for which a condition on one column holds, where zones count them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +46,7 @@ impl Counted {
     }
 
     /// The values of the granule at `mark`, which has `rows`.
-    fn count(self, zones: &Zones, mark: usize, rows: u64) -> Option<u64> {
+    pub(super) fn count(self, zones: &Zones, mark: usize, rows: u64) -> Option<u64> {
         let nulls = u64::from(zones.null_counts().value(mark));
         let zeros = zones.zero_counts().map(|counts| u64::from(counts.value(mark)));
         match self {
@@ -71,36 +68,4 @@ fn is_zero(value: &ScalarValue) -> Result<bool> {
         }
     };
     Ok(bytes.is_some_and(Vec::is_empty))
-}
-
-/// The rows of `selection` that pass all `stages`; `None` if that takes reading.
-pub(super) fn rows(selection: &Selection, stages: &[Stage]) -> Result<Option<u64>> {
-    if selection.has_deleted_rows() || !stages.iter().all(Stage::may_be_counted) {
-        return Ok(None);
-    }
-    let mut total = 0;
-    for (part, marks) in &selection.parts {
-        for mark in marks.ranges.iter().flat_map(Clone::clone) {
-            match rows_of_mark(part, mark, stages)? {
-                Some(rows) => total += rows,
-                None => return Ok(None),
-            }
-        }
-    }
-    Ok(Some(total))
-}
-
-fn rows_of_mark(part: &Part, mark: usize, stages: &[Stage]) -> Result<Option<u64>> {
-    let marks = mark..mark + 1;
-    let mut open = None;
-    for stage in stages {
-        if !stage.holds_for_all(part, &marks)? && open.replace(stage).is_some() {
-            return Ok(None);
-        }
-    }
-    let span = part.mark_rows(&marks);
-    let rows = span.end - span.start;
-    let Some(stage) = open else { return Ok(Some(rows)) };
-    let Some((column, counted)) = stage.counted else { return Ok(None) };
-    Ok(part.zones(column)?.and_then(|zones| counted.count(&zones, mark, rows)))
 }

@@ -15,8 +15,8 @@ use basalt_parts::{
 
 use super::selection::conditions_of;
 use super::{index_choice, part_columns};
-use crate::query::ProfileEvents;
-use crate::scan::ScanRequest;
+use crate::context::ProfileEvents;
+use crate::scan::source::ScanRequest;
 
 /// Granules of parts, in groups that have no key in common.
 pub(super) struct FinalSelection {

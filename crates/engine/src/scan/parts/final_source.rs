@@ -12,9 +12,10 @@ use basalt_parts::{FinalInput, FinalLayer, FinalScan, PartsVersion, ReadMetrics,
 
 use super::final_selection::FinalSelection;
 use super::part_columns;
-use super::plan::{Slot, slot_of};
 use super::rows::{first_place, part_and_row};
-use crate::scan::{BlockIterator, BlockSource, ScanRequest, VirtualColumn};
+use super::slots::{Slot, slot_of};
+use crate::scan::VirtualColumn;
+use crate::scan::source::{BlockIterator, BlockSource, ScanRequest};
 
 /// Layers for each thread, so that none waits long for another at the end.
 const LAYERS_A_THREAD: usize = 4;

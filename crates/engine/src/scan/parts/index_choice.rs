@@ -3,7 +3,7 @@
 use basalt_base::{Result, bail};
 use basalt_parts::{KeyCondition, PartSpec, Predicate, SkipIndex};
 
-use crate::scan::ScanRequest;
+use crate::scan::source::ScanRequest;
 use crate::settings::Settings;
 
 /// The skip indexes of the table that the query may use and that say something of its conditions. An error

@@ -3,7 +3,7 @@
 use arrow::compute::SortOptions;
 use basalt_parts::{KeyElement, PartSpec};
 
-use super::plan::Mode;
+use super::mode::Mode;
 
 /// The mode in which the rows of a part come in `order`: columns of the parts, and how each is sorted. `None` if
 /// there is none. `is_fixed` tells columns that have one value in all rows that the query wants.

@@ -11,10 +11,12 @@ use basalt_base::{Error, Result, SqlType};
 use basalt_parts::Part;
 use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
 
-use super::plan::{Slot, is_dynamic};
+use super::filter_step::is_dynamic;
+use super::slots::Slot;
+use crate::scan::VirtualColumn;
 use crate::scan::conjunct::Conjunct;
-use crate::scan::constants::repeated;
-use crate::scan::{ScanRequest, VirtualColumn};
+use crate::scan::source::ScanRequest;
+use crate::scan::virtual_columns::repeated;
 
 /// The column, which is the same in all rows of a part: a row for each of `parts`, which are all of a
 /// snapshot.

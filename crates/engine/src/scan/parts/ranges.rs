@@ -14,29 +14,33 @@ use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
 /// Alternatives of one condition that are looked through; more say nothing.
 const DEPTH_MAX: usize = 16;
 
-/// How a condition and ranges of a column belong together.
+/// How exactly ranges of a column describe a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum Exactness {
     /// If the condition holds, the value is in the ranges.
     Implied,
-    /// And the other way round.
+    /// The condition holds if and only if the value is in the ranges.
     Exact,
 }
 
 /// A stored column, and the ranges of its values that `expr` stands for.
 pub(super) fn ranges_of(
     expr: &Arc<dyn PhysicalExpr>,
-    meaning: Meaning,
+    exactness: Exactness,
 ) -> Result<Option<(usize, KeyRanges)>> {
-    visit(expr, meaning, DEPTH_MAX)
+    visit(expr, exactness, DEPTH_MAX)
 }
 
-fn visit(expr: &Arc<dyn PhysicalExpr>, meaning: Meaning, depth: usize) -> Result<Option<(usize, KeyRanges)>> {
+fn visit(
+    expr: &Arc<dyn PhysicalExpr>,
+    exactness: Exactness,
+    depth: usize,
+) -> Result<Option<(usize, KeyRanges)>> {
     let Some(binary) = expr.downcast_ref::<BinaryExpr>().filter(|_| depth > 0) else { return Ok(None) };
     match binary.op() {
         Operator::Or => {
-            let left = visit(binary.left(), meaning, depth - 1)?;
-            let right = visit(binary.right(), meaning, depth - 1)?;
+            let left = visit(binary.left(), exactness, depth - 1)?;
+            let right = visit(binary.right(), exactness, depth - 1)?;
             Ok(match (left, right) {
                 (Some((column, left)), Some((other, right))) if column == other => {
                     Some((column, left.union(&right)))
@@ -44,9 +48,10 @@ fn visit(expr: &Arc<dyn PhysicalExpr>, meaning: Meaning, depth: usize) -> Result
                 _ => None,
             })
         }
-        Operator::And if meaning == Meaning::Implied => match visit(binary.left(), meaning, depth - 1)? {
+        Operator::And if exactness == Exactness::Implied => match visit(binary.left(), exactness, depth - 1)?
+        {
             Some(found) => Ok(Some(found)),
-            None => visit(binary.right(), meaning, depth - 1),
+            None => visit(binary.right(), exactness, depth - 1),
         },
         op => comparison(binary, *op),
     }
@@ -91,8 +96,8 @@ mod tests {
         Arc::new(BinaryExpr::new(Arc::clone(left), op, Arc::clone(right)))
     }
 
-    fn column(expr: &Arc<dyn PhysicalExpr>, meaning: Meaning) -> Option<usize> {
-        ranges_of(expr, meaning).unwrap().map(|(column, _)| column)
+    fn column(expr: &Arc<dyn PhysicalExpr>, exactness: Exactness) -> Option<usize> {
+        ranges_of(expr, exactness).unwrap().map(|(column, _)| column)
     }
 
     #[test]
@@ -100,15 +105,15 @@ mod tests {
         let less = compare("a", Operator::Lt, 5);
         let tie = join(&compare("a", Operator::Eq, 5), Operator::And, &compare("b", Operator::Lt, 3));
         let filter = join(&less, Operator::Or, &tie);
-        assert_eq!(column(&filter, Meaning::Implied), Some(0));
-        assert_eq!(column(&filter, Meaning::Exact), None);
+        assert_eq!(column(&filter, Exactness::Implied), Some(0));
+        assert_eq!(column(&filter, Exactness::Exact), None);
     }
 
     #[test]
     fn alternatives_of_two_columns_say_nothing() {
         let filter = join(&compare("a", Operator::Lt, 5), Operator::Or, &compare("b", Operator::Lt, 5));
-        assert_eq!(column(&filter, Meaning::Implied), None);
+        assert_eq!(column(&filter, Exactness::Implied), None);
         let filter = join(&compare("a", Operator::Lt, 5), Operator::Or, &compare("a", Operator::Gt, 7));
-        assert_eq!(column(&filter, Meaning::Exact), Some(0));
+        assert_eq!(column(&filter, Exactness::Exact), Some(0));
     }
 }

@@ -10,7 +10,8 @@ use basalt_base::{Error, Result};
 use basalt_parts::{Part, PartReader};
 
 use super::part_columns;
-use super::plan::{ScanPlan, Slot};
+use super::plan::ScanPlan;
+use super::slots::Slot;
 use crate::scan::VirtualColumn;
 
 /// Reads single columns of a part.

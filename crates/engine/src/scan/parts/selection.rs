@@ -11,18 +11,16 @@ use basalt_parts::{
 };
 use datafusion::physical_expr::PhysicalExpr;
 
-use super::index_choice;
-use super::misses::QueryMisses;
-use super::part_columns;
-use super::plan::{ScanPlan, place};
-use super::tasks::Task;
-use super::{CHUNK_MARKS, TASK_BYTES};
-use crate::scan::{ColumnCondition, ScanRequest, ValueSet};
+use super::condition_cache::CachedConditions;
+use super::slots::place;
+use super::{index_choice, part_columns};
+use crate::scan::source::ScanRequest;
+use crate::scan::{ColumnCondition, ValueSet};
 
 /// What is to be read.
 #[derive(Clone)]
 pub(super) struct Selection {
-    /// Of the notes on missed granules, before the parts were looked at.
+    /// The epoch of the condition cache, read before the parts were.
     pub(super) epoch: u64,
     pub(super) spec: Arc<PartSpec>,
     /// What the key, zones and bounds were asked for.
@@ -69,12 +67,12 @@ impl Selection {
         Ok((selection, filters))
     }
 
-    /// The selection without granules that earlier queries found to have no row for this one; and how
-    /// many parts have notes of them.
-    pub(super) fn without(&self, misses: &QueryMisses) -> (Selection, u64) {
+    /// The selection without granules that the condition cache knows to have no row for this query, and how many parts
+    /// it has entries for.
+    pub(super) fn without(&self, cached: &CachedConditions) -> (Selection, u64) {
         let mut noted = 0;
         let parts = self.parts.iter().map(|(part, marks)| {
-            let (left, found) = misses.left(part, marks.clone());
+            let (left, found) = cached.left(part, marks.clone());
             noted += u64::from(found);
             (Arc::clone(part), left)
         });
@@ -134,26 +132,6 @@ impl Selection {
         let rows: u64 = self.parts.iter().map(|(part, _)| part.row_count()).sum();
         let bytes: u64 = self.parts.iter().map(|(part, _)| part.column_bytes(column)).sum();
         bytes as f64 / rows.max(1) as f64
-    }
-
-    /// Pieces that cost about [`TASK_BYTES`] each. They end where blocks may end.
-    pub(super) fn tasks(&self, plan: &ScanPlan) -> Vec<Task> {
-        let mut tasks = Vec::new();
-        for (index, (part, marks)) in self.parts.iter().enumerate() {
-            let mark_bytes = plan.mark_bytes(part);
-            let chunks = (TASK_BYTES / mark_bytes) as usize / CHUNK_MARKS;
-            let task_marks = chunks.max(1) * CHUNK_MARKS;
-            for range in &marks.ranges {
-                let mut start = range.start;
-                while start < range.end {
-                    let end = ((start + task_marks) / CHUNK_MARKS * CHUNK_MARKS).min(range.end);
-                    let bytes = mark_bytes * (end - start) as u64;
-                    tasks.push(Task { part: Arc::clone(part), index, marks: start..end, bytes });
-                    start = end;
-                }
-            }
-        }
-        tasks
     }
 }
 

@@ -8,6 +8,14 @@ use std::sync::Arc;
 use basalt_parts::Part;
 use parking_lot::Mutex;
 
+use super::plan::ScanPlan;
+use super::selection::Selection;
+
+/// Granules that are read together: the largest blocks hold as many, so none is decoded twice.
+pub(super) const CHUNK_MARKS: usize = 8;
+/// A thread's task costs about as much, in decoded bytes: enough that taking it does not count.
+pub(super) const TASK_BYTES: u64 = 1 << 20;
+
 /// Granules of a part that one thread reads.
 #[derive(Clone, Debug)]
 pub(super) struct Task {
@@ -80,4 +88,24 @@ impl TaskQueues {
         }
         None
     }
+}
+
+/// Pieces that cost about [`TASK_BYTES`] each. They end where blocks may end.
+pub(super) fn tasks_of(selection: &Selection, plan: &ScanPlan) -> Vec<Task> {
+    let mut tasks = Vec::new();
+    for (index, (part, marks)) in selection.parts.iter().enumerate() {
+        let mark_bytes = plan.mark_bytes(part);
+        let chunks = (TASK_BYTES / mark_bytes) as usize / CHUNK_MARKS;
+        let task_marks = chunks.max(1) * CHUNK_MARKS;
+        for range in &marks.ranges {
+            let mut start = range.start;
+            while start < range.end {
+                let end = ((start + task_marks) / CHUNK_MARKS * CHUNK_MARKS).min(range.end);
+                let bytes = mark_bytes * (end - start) as u64;
+                tasks.push(Task { part: Arc::clone(part), index, marks: start..end, bytes });
+                start = end;
+            }
+        }
+    }
+    tasks
 }

@@ -9,12 +9,12 @@ use arrow::compute::{concat_batches, take_record_batch};
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Error, Result};
 
-use super::CHUNK_MARKS;
 use super::chunk::read_chunk;
-use super::moving::Moving;
-use super::plan::{Mode, ScanPlan};
+use super::dynamic_filter::DynamicFilter;
+use super::mode::Mode;
+use super::plan::ScanPlan;
 use super::reader::ColumnReader;
-use super::tasks::{Task, TaskQueues};
+use super::tasks::{CHUNK_MARKS, Task, TaskQueues};
 
 /// Blocks of fewer rows wait for more, so that a selective filter does not make many tiny ones.
 const ROWS_MIN: usize = 8192;
@@ -24,7 +24,7 @@ pub(super) struct Worker {
     plan: Arc<ScanPlan>,
     tasks: Arc<TaskQueues>,
     thread: usize,
-    moving: Vec<Moving>,
+    dynamic: Vec<DynamicFilter>,
     /// Rows that left through this thread.
     emitted: u64,
     /// The part of the current task, and what is left of it.
@@ -41,7 +41,7 @@ pub(super) struct Worker {
 impl Worker {
     pub(super) fn new(plan: Arc<ScanPlan>, tasks: Arc<TaskQueues>, thread: usize) -> Worker {
         Worker {
-            moving: plan.dynamic.iter().map(Moving::new).collect(),
+            dynamic: plan.dynamic.iter().map(DynamicFilter::new).collect(),
             plan,
             tasks,
             thread,
@@ -116,9 +116,9 @@ impl Worker {
         self.plan.query.check()?;
         let mut reader = self.reader.take().ok_or_else(|| Error::logical("no part to read"))?;
         let marks = self.next_marks(&reader);
-        self.moving.iter_mut().try_for_each(|moving| moving.refresh(&self.plan))?;
+        self.dynamic.iter_mut().try_for_each(|filter| filter.refresh(&self.plan))?;
         let (rows, bytes) = (reader.row_count(&marks), reader.bytes);
-        let block = read_chunk(&self.plan, &self.moving, &mut reader, marks)?;
+        let block = read_chunk(&self.plan, &self.dynamic, &mut reader, marks)?;
         self.plan.query.count_read(rows as u64, reader.bytes - bytes)?;
         self.reader = Some(reader);
         Ok(block)
@@ -135,7 +135,7 @@ impl Worker {
         self.emitted += block.num_rows() as u64;
         self.plan.emitted.fetch_add(block.num_rows() as u64, Ordering::Relaxed);
         // An operator that makes its filter narrower by the rows that it sees gets them at once.
-        let rows_min = if self.moving.is_empty() { ROWS_MIN } else { 1 };
+        let rows_min = if self.dynamic.is_empty() { ROWS_MIN } else { 1 };
         if self.waiting.is_empty() && block.num_rows() >= rows_min / 2 {
             return Ok(Some(block));
         }

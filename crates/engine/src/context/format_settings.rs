@@ -1,0 +1,34 @@
+//! The settings of a query as `formats` takes them.
+
+use basalt_base::Result;
+use basalt_formats::{CopyDirection, CopyOptions, FormatSettings};
+
+use super::query::QueryContext;
+
+/// What the formats of `query` depend on.
+pub(crate) fn format_settings(query: &QueryContext) -> FormatSettings {
+    let settings = &query.settings;
+    let mut formats = FormatSettings::default();
+    formats.text.zone = query.zone;
+    formats.max_block_rows = settings.max_block_size.clamp(1, 1 << 20) as usize;
+    formats.threads = if settings.input_format_parallel_parsing { query.threads() } else { 1 };
+    for (name, value) in settings.formats() {
+        // Name and value were checked when they were set.
+        let known = formats.set(name, value);
+        debug_assert!(matches!(known, Ok(true)), "{name} was set unchecked");
+    }
+    formats
+}
+
+/// The format that the options of a COPY name, and its settings.
+pub(crate) fn copy_settings(
+    query: &QueryContext,
+    options: &[(String, String)],
+) -> Result<(String, FormatSettings)> {
+    let mut copy = CopyOptions::default();
+    for (name, value) in options {
+        copy.set(name, Some(value))?;
+    }
+    let (format, settings) = copy.resolve(CopyDirection::In, &format_settings(query));
+    Ok((format.to_owned(), settings))
+}

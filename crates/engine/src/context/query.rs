@@ -1,0 +1,186 @@
+//! A running query: who asked, with which settings, what it has read so far, and when it must stop.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use basalt_base::query::{MemoryTracker, QueryStatus, TimeLimit};
+use basalt_base::zone::Zone;
+use basalt_base::{Result, bail};
+use uuid::Uuid;
+
+use super::end::QueryEnd;
+use super::events::ProfileEvents;
+use super::memory::{MemoryLimits, QueryMemory};
+use super::services::Services;
+use crate::dictionaries::LoadChain;
+use crate::names::DEFAULT;
+use crate::outcome::Progress;
+use crate::request::{CancelHandle, Interface};
+use crate::settings::Settings;
+
+/// One query from its start to its end; shared by everything that works for it.
+pub(crate) struct QueryContext {
+    pub(crate) services: Arc<Services>,
+    pub(crate) id: String,
+    pub(crate) text: String,
+    /// The column `query_kind` of the log; empty for what is no statement.
+    pub(crate) kind: &'static str,
+    pub(crate) user: String,
+    pub(crate) database: String,
+    pub(crate) interface: Interface,
+    pub(crate) settings: Settings,
+    pub(crate) zone: Zone,
+    pub(crate) progress: Progress,
+    pub(crate) events: ProfileEvents,
+    pub(crate) memory: Arc<QueryMemory>,
+    pub(crate) end: QueryEnd,
+    pub(crate) started: Instant,
+    /// Microseconds since 1970.
+    pub(crate) started_us: u64,
+    /// The dictionaries that it uses.
+    pub(crate) load_chain: Arc<LoadChain>,
+    /// Whether what it reads of tables is not worth keeping decoded for others.
+    pub(crate) reads_once: bool,
+}
+
+impl QueryContext {
+    /// A query that starts now.
+    pub(crate) fn new(
+        services: &Arc<Services>,
+        id: String,
+        text: &str,
+        settings: Settings,
+        cancel: CancelHandle,
+    ) -> QueryContext {
+        let limits = MemoryLimits {
+            query: settings.max_memory_usage,
+            external_sort: settings.max_bytes_before_external_sort,
+            external_group_by: settings.max_bytes_before_external_group_by,
+        };
+        let zone = match settings.session_timezone.as_str() {
+            "" => services.zone,
+            // A name that is no zone was refused when it was set.
+            name => Zone::parse(name).unwrap_or(services.zone),
+        };
+        let started = Instant::now();
+        let time = TimeLimit::seconds(started, settings.max_execution_time);
+        let tracker = MemoryTracker::new(limits.query);
+        let end = QueryEnd::on_server(&id, time, tracker, cancel, services.memory.tracker());
+        QueryContext {
+            id,
+            text: text.trim().to_owned(),
+            kind: "",
+            user: "default".to_owned(),
+            database: DEFAULT.to_owned(),
+            interface: Interface::Local,
+            zone,
+            progress: Progress::default(),
+            events: ProfileEvents::default(),
+            memory: QueryMemory::new(Arc::clone(&services.memory), Arc::clone(end.status()), limits),
+            end,
+            started,
+            started_us: services.clock.now_us(),
+            load_chain: Arc::default(),
+            reads_once: false,
+            settings,
+            services: Arc::clone(services),
+        }
+    }
+
+    /// A query of the engine's own.
+    pub(crate) fn internal(
+        services: &Arc<Services>,
+        database: &str,
+        text: &str,
+        settings: Settings,
+    ) -> QueryContext {
+        let id = Uuid::new_v4().to_string();
+        let query = QueryContext::new(services, id, text, settings, CancelHandle::default());
+        query.asked_by("default", database, Interface::Local)
+    }
+
+    /// A query on behalf of the load of a dictionary.
+    #[must_use]
+    pub(crate) fn in_load_chain(mut self, chain: Arc<LoadChain>) -> QueryContext {
+        self.load_chain = chain;
+        self
+    }
+
+    /// A query that reads a whole table for a copy of it: its blocks would drive those of others from the cache.
+    #[must_use]
+    pub(crate) fn reading_once(mut self) -> QueryContext {
+        self.reads_once = true;
+        self
+    }
+
+    /// With the kind of its statement.
+    #[must_use]
+    pub(crate) fn of_kind(mut self, kind: &'static str) -> QueryContext {
+        self.kind = kind;
+        self
+    }
+
+    /// With another text than that which is run, for those who look at queries.
+    #[must_use]
+    pub(crate) fn shown_as(mut self, text: String) -> QueryContext {
+        self.text = text;
+        self
+    }
+
+    /// With the user, the current database and the interface of whoever asked.
+    #[must_use]
+    pub(crate) fn asked_by(mut self, user: &str, database: &str, interface: Interface) -> QueryContext {
+        user.clone_into(&mut self.user);
+        database.clone_into(&mut self.database);
+        self.interface = interface;
+        self
+    }
+
+    /// Threads that the query runs on.
+    pub(crate) fn threads(&self) -> usize {
+        match self.settings.max_threads {
+            0 => self.services.processors,
+            threads => threads.min(1024) as usize,
+        }
+    }
+
+    /// What threads that work for the query enter.
+    pub(crate) fn status(&self) -> &Arc<QueryStatus> {
+        self.end.status()
+    }
+
+    /// An error if the query was cancelled, has run out of time, or holds too much memory. Called between blocks.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.end.check()
+    }
+
+    /// Counts rows that were read from a table.
+    pub(crate) fn count_read(&self, rows: u64, bytes: u64) -> Result<()> {
+        self.progress.add_read(rows, bytes);
+        self.check_rows_to_read(self.progress.snapshot().read_rows)
+    }
+
+    /// A scan is about to read as many rows as this.
+    pub(crate) fn expect_rows(&self, rows: u64) -> datafusion::common::Result<()> {
+        self.progress.add_total_rows(rows);
+        Ok(())
+    }
+
+    /// Whether no more is read, though there may be more: `read_overflow_mode = 'break'`.
+    pub(crate) fn has_read_enough(&self) -> bool {
+        let most = self.settings.max_rows_to_read;
+        most > 0 && self.breaks_reading() && self.progress.snapshot().read_rows > most
+    }
+
+    fn breaks_reading(&self) -> bool {
+        self.settings.read_overflow_mode == "break"
+    }
+
+    fn check_rows_to_read(&self, rows: u64) -> Result<()> {
+        let most = self.settings.max_rows_to_read;
+        if most > 0 && rows > most && !self.breaks_reading() {
+            bail!(TooManyRows, "query `{}` read {rows} rows, more than max_rows_to_read, {most}", self.id);
+        }
+        Ok(())
+    }
+}

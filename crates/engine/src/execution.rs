@@ -1,0 +1,131 @@
+//! A query on a database: its context, the database, and its entries in the query log.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use basalt_base::query::{QueryStatus, enter};
+use basalt_base::{Error, Result};
+use basalt_dict::{Dictionaries, Dictionary};
+use basalt_functions::FunctionContext;
+use basalt_sql::ast::ObjectName;
+
+use crate::VERSION;
+use crate::context::QueryContext;
+use crate::dictionaries::{LoadChain, LoadHost, dictionary_for_plan};
+use crate::instance::Instance;
+use crate::names::{ObjectKey, split_name};
+use crate::query_log::QueryLogKind;
+use crate::settings::Settings;
+
+/// What a statement works with. It has the fields of its context too.
+pub(crate) struct Execution {
+    pub(crate) instance: Arc<Instance>,
+    pub(crate) context: Arc<QueryContext>,
+    /// Whether the log has its start.
+    is_started: AtomicBool,
+}
+
+impl Deref for Execution {
+    type Target = QueryContext;
+
+    fn deref(&self) -> &QueryContext {
+        &self.context
+    }
+}
+
+impl Execution {
+    pub(crate) fn new(instance: &Arc<Instance>, context: Arc<QueryContext>) -> Arc<Execution> {
+        let is_started = AtomicBool::new(false);
+        Arc::new(Execution { instance: Arc::clone(instance), context, is_started })
+    }
+
+    /// A query of the engine's own, for example of a mutation, with default settings.
+    pub(crate) fn internal(instance: &Arc<Instance>, database: &str, text: &str) -> Arc<Execution> {
+        let context = QueryContext::internal(instance.services(), database, text, Settings::default());
+        Execution::new(instance, Arc::new(context))
+    }
+
+    /// The instance as loads of dictionaries see it.
+    pub(crate) fn load_host(&self) -> Arc<dyn LoadHost> {
+        Arc::<Instance>::clone(&self.instance)
+    }
+
+    /// The name with its database.
+    pub(crate) fn key_of(&self, name: &ObjectName) -> ObjectKey {
+        let database = name.database.as_ref().unwrap_or(&self.database);
+        ObjectKey { database: database.clone(), name: name.name.clone() }
+    }
+
+    /// Does `work`, which `what` names, on a thread that may block.
+    pub(crate) async fn on_blocking_thread<T: Send + 'static>(
+        self: &Arc<Self>,
+        what: &str,
+        work: impl FnOnce(&Arc<Execution>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let query = Arc::clone(self);
+        let work = move || {
+            let _entered = enter(Some(Arc::clone(query.status())));
+            work(&query)
+        };
+        match tokio::task::spawn_blocking(work).await {
+            Ok(result) => result,
+            Err(panic) => Err(Error::logical(format!("{what} ended early: {panic}"))),
+        }
+    }
+
+    /// Writes the start of the query into the log, once: all checks are done, and its work begins.
+    pub(crate) fn log_start(&self) {
+        if !self.is_started.swap(true, Ordering::Relaxed) {
+            self.instance.query_log().record(self, QueryLogKind::Start, None);
+        }
+    }
+
+    /// Writes the end of the query into the log. An error of one that had not started is one before its start.
+    pub(crate) fn log_end(&self, error: Option<&Error>) {
+        let kind = match error {
+            Some(_) if self.is_started.load(Ordering::Relaxed) => QueryLogKind::ExceptionWhileProcessing,
+            Some(_) => QueryLogKind::ExceptionBeforeStart,
+            None => {
+                self.log_start();
+                QueryLogKind::Finish
+            }
+        };
+        self.instance.query_log().record(self, kind, error);
+    }
+
+    /// What functions may know of this query.
+    pub(crate) fn function_context(&self) -> FunctionContext {
+        FunctionContext {
+            zone: self.zone,
+            now_us: self.started_us,
+            current_database: self.database.clone(),
+            current_user: self.user.clone(),
+            query_id: self.id.clone(),
+            version: VERSION.to_owned(),
+            uptime_seconds: self.instance.uptime_seconds(),
+            dictionaries: Arc::new(QueryDictionaries {
+                instance: Arc::clone(&self.instance),
+                chain: Arc::clone(&self.load_chain),
+                query: Arc::clone(self.status()),
+            }),
+            settings: Arc::new(self.settings.clone()),
+        }
+    }
+}
+
+/// The dictionaries of the database, for the functions of one query.
+struct QueryDictionaries {
+    instance: Arc<Instance>,
+    chain: Arc<LoadChain>,
+    query: Arc<QueryStatus>,
+}
+
+impl Dictionaries for QueryDictionaries {
+    fn dictionary(&self, name: &str, current_database: &str) -> Result<Arc<dyn Dictionary>> {
+        let (database, name) = split_name(name, current_database);
+        let entry = self.instance.catalog().dictionary(&database, &name)?;
+        let host: Arc<dyn LoadHost> = Arc::<Instance>::clone(&self.instance);
+        dictionary_for_plan(entry, host, Arc::clone(&self.chain), Arc::clone(&self.query))
+    }
+}

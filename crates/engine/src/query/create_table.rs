@@ -1,0 +1,111 @@
+//! CREATE TABLE.
+
+use std::sync::Arc;
+
+use basalt_base::{Column, Error, Result, bail};
+use basalt_sql::ast::{self, ObjectKind, ObjectName, TableSource};
+use uuid::Uuid;
+
+use super::resolve::{column_def, is_free};
+use super::{insert, select};
+use crate::catalog::CatalogObject;
+use crate::execution::Execution;
+use crate::names::ObjectKey;
+use crate::planning::check_defaults;
+use crate::request::Request;
+use crate::tables::definition_of;
+
+/// Makes a table, and fills it from the query of AS SELECT.
+pub(super) async fn create_table(query: &Arc<Execution>, mut create: ast::CreateTable) -> Result<()> {
+    let key = query.key_of(&create.name);
+    let source_query = complete_source(query, &mut create).await?;
+    let created = {
+        let key = key.clone();
+        query.on_blocking_thread("CREATE TABLE", move |query| enter_table(query, &key, create)).await?
+    };
+    match source_query {
+        Some(source) if created => {
+            let statement = ast::Insert {
+                target: ast::InsertTarget::Table(ObjectName { database: Some(key.database), name: key.name }),
+                columns: Vec::new(),
+                settings: Vec::new(),
+                source: ast::InsertSource::Query(source),
+            };
+            insert::insert(query, statement, Request::new("")).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Opens the table and enters it; `false` if it was there already.
+fn enter_table(query: &Arc<Execution>, key: &ObjectKey, mut create: ast::CreateTable) -> Result<bool> {
+    let catalog = query.instance.catalog();
+    let _ddl = catalog.ddl();
+    if !is_free(query, key, ObjectKind::Table, create.if_not_exists, create.or_replace)? {
+        return Ok(false);
+    }
+    if create.engine.is_none() {
+        let name = query.settings.default_table_engine.clone();
+        create.engine = Some(ast::EngineCall { name, args: Vec::new() });
+    }
+    if query.settings.flatten_nested {
+        create.elements = ast::flatten_elements(create.elements);
+    }
+    let definition = definition_of(&key.database, &key.name, Uuid::new_v4(), create)?;
+    definition.check_suspicious(None, &query.settings)?;
+    check_defaults(query, &definition, |_| true)?;
+    let table = query.instance.opener().open(Arc::new(definition))?;
+    if let Some(derived) = table.as_derived() {
+        derived.check_source()?;
+    }
+    catalog.put(&key.database, &key.name, CatalogObject::Table(table))?;
+    Ok(true)
+}
+
+/// Takes the columns of `AS SELECT` or `AS other` where the statement lists none; answers with the
+/// query that fills the table.
+async fn complete_source(
+    query: &Arc<Execution>,
+    create: &mut ast::CreateTable,
+) -> Result<Option<Box<ast::Query>>> {
+    match create.source.take() {
+        None => Ok(None),
+        Some(TableSource::Query(source)) => {
+            if create.elements.is_empty() {
+                let planned = select::plan(query, source.as_ref().clone(), Default::default()).await?;
+                create.elements = planned.columns.iter().map(column_element).collect::<Result<_>>()?;
+            }
+            Ok(Some(source))
+        }
+        Some(TableSource::Like(other)) => {
+            let key = query.key_of(&other);
+            let catalog = query.instance.catalog();
+            if let Some(CatalogObject::Dictionary(_)) = catalog.find(&key.database, &key.name) {
+                let (database, name) = (&key.database, &key.name);
+                bail!(
+                    IncorrectQuery,
+                    "`{database}.{name}` is a dictionary, not a table; \
+                     ENGINE = Dictionary({database}.{name}) makes a table of it"
+                );
+            }
+            let table = catalog.table(&key.database, &key.name, "CREATE TABLE ... AS")?;
+            let like = table.definition();
+            create.elements = like.create.elements.clone();
+            if create.engine.is_none() {
+                create.engine = like.create.engine.clone();
+                create.order_by = like.create.order_by.clone();
+                create.primary_key = like.create.primary_key.clone();
+                create.partition_by = like.create.partition_by.clone();
+                create.sample_by = like.create.sample_by.clone();
+                create.ttl = like.create.ttl.clone();
+                create.settings = like.create.settings.clone();
+            }
+            Ok(None)
+        }
+        Some(TableSource::Function(_)) => Err(Error::not_implemented("CREATE TABLE ... AS a table function")),
+    }
+}
+
+fn column_element(column: &Column) -> Result<ast::TableElement> {
+    Ok(ast::TableElement::Column(column_def(column)?))
+}

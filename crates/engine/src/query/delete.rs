@@ -1,0 +1,26 @@
+//! DELETE FROM: a lightweight delete, recorded as a mutation.
+
+use std::sync::Arc;
+
+use basalt_base::{Result, bail};
+use basalt_sql::ast::{AlterAction, Expr, Literal, ObjectName};
+
+use crate::execution::Execution;
+use crate::mutation::{ROW_EXISTS, begin, wait};
+
+/// `DELETE FROM t WHERE ..`.
+pub(super) fn delete_from(query: &Arc<Execution>, name: &ObjectName, filter: &Expr) -> Result<()> {
+    let key = query.key_of(name);
+    let table = query.instance.catalog().table(&key.database, &key.name, "DELETE")?;
+    if table.as_parts().is_none() {
+        bail!(BadArguments, "DELETE query is not supported for table {}", table.definition().full_name());
+    }
+    let zero = Expr::Literal(Literal::UInt(0));
+    let command = AlterAction::Update {
+        assignments: vec![(ROW_EXISTS.to_owned(), zero)],
+        partition: None,
+        filter: filter.clone(),
+    };
+    let version = begin(query, table.as_ref(), &[command])?;
+    if query.settings.lightweight_deletes_sync > 0 { wait(query, &key, &table, version) } else { Ok(()) }
+}

@@ -1,0 +1,50 @@
+//! INSERT and COPY: blocks from a query, from text or from a file, into a table.
+//!
+//! - [`job`]: one INSERT: where its rows come from, and how they get into the table.
+//! - [`gatherer`]: joins small blocks.
+//! - [`async_insert`]: INSERTs whose rows wait for those of other statements.
+
+mod async_insert;
+mod gatherer;
+mod job;
+
+use std::sync::Arc;
+
+use basalt_base::{Result, bail};
+use basalt_sql::ast::{self, InsertSource, InsertTarget};
+
+use crate::context::{copy_settings, format_settings};
+use crate::execution::Execution;
+use crate::request::{Input, Request};
+use crate::settings::literal_text;
+use job::Job;
+
+/// Runs an INSERT; when it returns the rows are in the table.
+pub(super) async fn insert(query: &Arc<Execution>, ast: ast::Insert, request: Request) -> Result<()> {
+    let InsertTarget::Table(name) = ast.target else {
+        bail!(NotImplemented, "INSERT INTO FUNCTION is not implemented");
+    };
+    let is_data = matches!(ast.source, InsertSource::Values { .. } | InsertSource::Format { .. });
+    if query.settings.async_insert && is_data {
+        return async_insert::insert(query, name, ast.columns, ast.source, request).await;
+    }
+    let settings = format_settings(query);
+    let work = move |query: &Arc<Execution>| {
+        let job = Job::new(query, &name, &ast.columns, request.parameters)?;
+        job.run(ast.source, settings, request.input)
+    };
+    query.on_blocking_thread("an INSERT", work).await
+}
+
+/// Runs a COPY ... FROM a file.
+pub(super) async fn copy(query: &Arc<Execution>, ast: ast::CopyFrom, request: Request) -> Result<()> {
+    let options: Vec<(String, String)> =
+        ast.options.iter().map(|option| (option.name.clone(), literal_text(&option.value))).collect();
+    let (format, settings) = copy_settings(query, &options)?;
+    let work = move |query: &Arc<Execution>| {
+        let job = Job::new(query, &ast.table, &ast.columns, request.parameters)?;
+        let source = InsertSource::Infile { path: ast.path, compression: None, format: Some(format) };
+        job.run(source, settings, Input::None)
+    };
+    query.on_blocking_thread("an INSERT", work).await
+}

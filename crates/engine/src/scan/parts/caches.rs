@@ -1,0 +1,16 @@
+//! What the queries of a table share.
+
+use std::sync::Arc;
+
+use basalt_parts::BlockCache;
+
+use super::condition_cache::ConditionCache;
+
+/// What the queries of a table share.
+#[derive(Clone, Debug)]
+pub(crate) struct TableCaches {
+    /// Decoded blocks, of all tables.
+    pub(crate) blocks: Arc<BlockCache>,
+    /// Granules of this table without a row for a condition.
+    pub(crate) conditions: Arc<ConditionCache>,
+}

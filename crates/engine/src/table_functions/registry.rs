@@ -1,0 +1,37 @@
+//! Table functions by name.
+
+use std::sync::Arc;
+
+use basalt_base::suggest::did_you_mean;
+use basalt_base::{Result, bail};
+use basalt_planner::PlannerContext;
+use basalt_sql::ast;
+
+use super::arguments::Arguments;
+use super::{dictionary, file, numbers};
+use crate::execution::Execution;
+use crate::tables::Table;
+
+/// The names that [`table`] knows.
+pub(crate) const NAMES: &[&str] = &["dictionary", "file", "numbers", "numbers_mt", "zeros", "zeros_mt"];
+
+/// The table that a call in FROM stands for.
+pub(crate) fn table(
+    call: &ast::FunctionCall,
+    ctx: &PlannerContext<'_>,
+    query: &Arc<Execution>,
+) -> Result<Arc<dyn Table>> {
+    let args = Arguments { call, ctx };
+    match call.name.as_str() {
+        "numbers" => numbers::numbers(&args, 1),
+        "numbers_mt" => numbers::numbers(&args, query.threads()),
+        "zeros" => numbers::zeros(&args, 1),
+        "zeros_mt" => numbers::zeros(&args, query.threads()),
+        "file" => file::file(&args, query),
+        "dictionary" => dictionary::dictionary(&args, query),
+        other => {
+            let near = did_you_mean(other, NAMES.iter().copied());
+            bail!(UnknownFunction, "table function `{other}` does not exist{near}")
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What only some table engines can do.
+
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use basalt_base::Result;
+use basalt_kv::Found;
+use basalt_parts::{MergeWatch, PartSelection, TableParts, TtlMergeLimits, WorkControl};
+
+use super::table::Table;
+use crate::context::QueryContext;
+
+/// A table that finds rows by key.
+pub(crate) trait KeyedTable {
+    /// Positions of the key columns; not empty.
+    fn lookup_key(&self) -> &[usize];
+
+    /// The rows whose key columns (all of [`KeyedTable::lookup_key`]) are among `keys`, as the stored columns at
+    /// `columns`, found on at most `threads_max` threads. `keys` may have duplicates.
+    fn lookup(&self, keys: &[ArrayRef], columns: &[usize], threads_max: usize) -> Result<Found>;
+
+    /// Reads what [`KeyedTable::lookup`] needs, on a thread that may block; look-ups then need not.
+    fn prepare_lookup(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether a look-up of a million keys costs much less than several look-ups of fewer keys.
+    fn prefers_large_blocks(&self) -> bool;
+}
+
+/// A table whose rows are those of another object.
+pub(crate) trait DerivedTable {
+    /// Database and name of the other object.
+    fn source(&self) -> (String, String);
+
+    /// An error if the other object is missing, or has not the columns of the table. Called when the table is made.
+    fn check_source(&self) -> Result<()>;
+
+    /// A table that finds the rows by key: it has another name, and columns of the same names and types.
+    fn finder(&self, query: &Arc<QueryContext>) -> Result<Arc<dyn Table>>;
+}
+
+/// A table that keeps its rows.
+pub(crate) trait StoredTable {
+    /// `OPTIMIZE TABLE`.
+    fn optimize(&self, request: &OptimizeRequest<'_>) -> Result<()>;
+
+    /// Reads all that `which` selects of what is on disk and compares it with its checksums. Calls `go_on` now and then,
+    /// whose error ends it.
+    fn check(&self, which: &PartSelection, go_on: &dyn Fn() -> Result<()>) -> Result<Vec<CheckedPart>>;
+
+    /// Counters of the storage since it was opened, by name.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+}
+
+/// A table of parts.
+pub(crate) trait PartsTable {
+    fn parts(&self) -> &TableParts;
+
+    /// When merges begin because of a TTL that read at most `bytes_max`.
+    fn ttl_limits(&self, bytes_max: u64) -> TtlMergeLimits;
+}
+
+/// The parts of a table that has them.
+pub(crate) fn parts_of(table: &dyn Table) -> Option<&TableParts> {
+    table.as_parts().map(PartsTable::parts)
+}
+
+/// What CHECK TABLE found in one part of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CheckedPart {
+    pub(crate) name: String,
+    /// The first damage, if there is any.
+    pub(crate) damage: Option<String>,
+}
+
+/// `OPTIMIZE TABLE`.
+#[derive(Debug)]
+pub(crate) struct OptimizeRequest<'a> {
+    /// The identifier of the one partition to work on.
+    pub(crate) partition: Option<String>,
+    /// Down to one part a partition.
+    pub(crate) is_final: bool,
+    /// Of rows that agree in these columns one stays.
+    pub(crate) deduplicate: Option<Vec<String>>,
+    /// Says whether expired rows stay, and ends the work.
+    pub(crate) control: &'a WorkControl,
+    pub(crate) watch: &'a dyn MergeWatch,
+}
