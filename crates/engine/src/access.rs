@@ -1,4 +1,4 @@
-//! What statements may reach outside of the database: files, hosts, programs.
+//! Access of statements to what lies outside of the database: files, hosts, programs.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use basalt_base::{Error, ErrorCode, Result};
 use crate::data_dir;
 use crate::remote_hosts::RemoteHosts;
 
-/// What the configuration of the server allows.
+/// The access that the configuration of the server allows.
 pub(crate) struct AccessPolicy {
     /// The only directory that statements may read from; `None`: they may read from all.
     pub(crate) user_files_path: Option<PathBuf>,

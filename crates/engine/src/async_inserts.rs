@@ -2,8 +2,8 @@
 //!
 //! # Concurrency
 //!
-//! A batch belongs to the map of open batches until somebody takes it out to write it: the statement whose rows filled
-//! it, the timer that its first rows started, or the shutdown of the engine. Whoever takes it answers all who wait.
+//! A batch belongs to the map of open batches until one of these takes it out to write it: the statement that filled
+//! it, the timer that its first rows started, or the shutdown of the engine. That one also answers all who wait.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ struct BatchKey {
     settings: InsertSettings,
 }
 
-/// Rows that wait, and who waits for them.
+/// Rows that wait, and the clients that wait for them.
 struct Batch {
     /// Tells it from one that took its place.
     number: u64,
@@ -102,7 +102,7 @@ impl AsyncInserts {
                 if is_due { open.remove(&key) } else { None }
             };
             if let Some(batch) = batch {
-                // An error is the answer of those who wait.
+                // The clients that wait get the error.
                 let _ = tokio::task::spawn_blocking(move || inserts.write(batch)).await;
             }
         });

@@ -14,7 +14,7 @@ use std::path::{Component, Path, PathBuf};
 use basalt_base::fs::{DirectoryLock, Storage, publish_empty_dir, publish_file};
 use basalt_base::{Error, ErrorCode, FileAction, Result, bail};
 
-/// What the file VERSION holds.
+/// The contents of the file VERSION.
 const VERSION: &[u8] = b"basalt 1\n";
 const VERSION_BYTES_MAX: u64 = 1024;
 
@@ -54,8 +54,8 @@ pub(crate) fn open(storage: &dyn Storage, data_dir: &Path) -> Result<DirectoryLo
     Ok(lock)
 }
 
-/// What an older version made, or somebody else: nobody but the owner gets into the directory, and the files in which
-/// passwords stand are his alone, wherever they are copied to.
+/// Also for a directory that an older version or another program made: only the owner may enter it, and only the owner
+/// may read the files with passwords, wherever they are copied to.
 fn make_private(storage: &dyn Storage, data_dir: &Path) -> Result<()> {
     storage.make_private(data_dir)?;
     let mut directories: Vec<PathBuf> = WITH_PASSWORDS.iter().map(|name| data_dir.join(name)).collect();

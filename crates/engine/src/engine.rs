@@ -54,13 +54,14 @@ pub struct EngineOptions {
     pub load_dictionaries_eagerly: bool,
     /// Directory of the programs that dictionary sources may run; `None`: they may run none.
     pub user_scripts_path: Option<PathBuf>,
-    /// Dictionary sources may run any command in a shell: whoever may make a dictionary may then do what this process may.
+    /// Dictionary sources may run any command in a shell. Users who may create a dictionary may then do all that this
+    /// process may.
     pub allow_shell_commands: bool,
-    /// File of certificates (PEM) of authorities that sources over TLS trust beside those of the machine.
+    /// File of certificates (PEM) of authorities that sources over TLS trust in addition to those of the machine.
     pub tls_ca_file: Option<PathBuf>,
-    /// Gets lines about what goes wrong where no statement waits for it; `None`: nobody does.
+    /// Gets lines about failures that no statement reports; `None`: they are lost.
     pub log: Option<fn(&str)>,
-    /// Gives memory that is free back to the system: merges call it now and then. `None`: they do not.
+    /// Returns free memory to the system: merges call it now and then. `None`: they do not.
     pub release_memory: Option<fn()>,
 }
 

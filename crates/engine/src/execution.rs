@@ -18,7 +18,7 @@ use crate::names::{ObjectKey, split_name};
 use crate::query_log::QueryLogKind;
 use crate::settings::Settings;
 
-/// What a statement works with. It has the fields of its context too.
+/// A query and the database that it works on. The fields of its context are its own.
 pub(crate) struct Execution {
     pub(crate) instance: Arc<Instance>,
     pub(crate) context: Arc<QueryContext>,
@@ -94,7 +94,7 @@ impl Execution {
         self.instance.query_log().record(self, kind, error);
     }
 
-    /// What functions may know of this query.
+    /// The properties of this query that functions may read.
     pub(crate) fn function_context(&self) -> FunctionContext {
         FunctionContext {
             zone: self.zone,

@@ -22,7 +22,7 @@ const MAGIC_BYTES_MAX: u64 = 10;
 /// A format in which any bytes mean what they are.
 const ANY_BYTES: &str = "RawBLOB";
 
-/// The format that a file's name tells.
+/// The format by the name of a file.
 pub(crate) fn format_of_path(path: &Path) -> Result<String> {
     match format_of_file_name(&path.to_string_lossy())? {
         Some(format) => Ok(format.to_owned()),

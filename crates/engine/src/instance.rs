@@ -1,4 +1,4 @@
-//! What statements work on: the catalog of an open data directory, and all that its queries share.
+//! An open data directory: the catalog, and all that queries share.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::processes::Processes;
 use crate::query_log::QueryLog;
 use crate::tables::TableOpener;
 
-/// An open data directory.
+/// The catalog and the shared state of an open data directory.
 pub(crate) struct Instance {
     pub(crate) services: Arc<Services>,
     pub(crate) catalog: CatalogStore,

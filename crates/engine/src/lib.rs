@@ -52,5 +52,5 @@ pub use outcome::{Outcome, Progress, ProgressSnapshot, QueryResult, ResultBlock,
 pub use request::{CancelHandle, Input, Interface, Request};
 pub use session::Session;
 
-/// The version that `version()` answers and clients are told.
+/// The version that `version()` returns and clients get.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

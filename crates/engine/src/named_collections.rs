@@ -5,7 +5,7 @@
 //! ```text
 //! named_collections/<name>.sql    one file a collection:
 //!   -- basalt named collection 1
-//!   -- crc32c 1a2b3c4d            of everything behind this line
+//!   -- crc32c 1a2b3c4d            of everything after this line
 //!   CREATE NAMED COLLECTION ..    with all values as they are
 //! ```
 //!

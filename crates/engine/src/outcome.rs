@@ -1,4 +1,4 @@
-//! What a caller gets: rows to fetch, as blocks or as bytes, and the figures of the query.
+//! The outcome of a statement: rows to fetch, as blocks or as bytes, and the figures of the query.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -13,7 +13,7 @@ type RunningQueries = Mutex<BTreeMap<String, Arc<QueryContext>>>;
 /// Running queries by id.
 pub(crate) struct Processes {
     running: Arc<RunningQueries>,
-    /// As many may run at once; 0 is no limit.
+    /// The number that may run at once; 0 is no limit.
     most: u64,
 }
 

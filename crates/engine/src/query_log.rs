@@ -20,7 +20,7 @@ pub(crate) struct QueryLog {
     entries: Mutex<VecDeque<QueryLogEntry>>,
 }
 
-/// What an entry tells of; the labels of the column `type`.
+/// The event of an entry: the labels of the column `type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueryLogKind {
     Start = 1,

@@ -1,4 +1,4 @@
-//! What a caller asks for: one statement, its data, its settings.
+//! A request: one statement, its data, its settings.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -28,7 +28,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// `text` with nothing else said.
+    /// `text` with the default of everything else.
     pub fn new(text: impl Into<Vec<u8>>) -> Request {
         Request {
             text: text.into(),

@@ -9,7 +9,7 @@ impl ServerLog {
         ServerLog(write)
     }
 
-    /// What lines are written by.
+    /// The function that writes lines.
     pub(crate) fn writer(self) -> Option<fn(&str)> {
         self.0
     }

@@ -1,4 +1,4 @@
-//! What lasts from one statement of a session to the next.
+//! The state of a session between its statements.
 
 use std::collections::HashMap;
 use std::sync::Arc;

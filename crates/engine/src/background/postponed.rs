@@ -38,7 +38,7 @@ impl PostponedMerges {
         (postponed.failures == 1).then_some(pause_us / 1_000_000)
     }
 
-    /// A merge succeeded, or somebody asks for another try.
+    /// A merge succeeded, or another try was asked for.
     pub(super) fn forget(&self, table: Uuid) {
         self.tables.lock().remove(&table);
     }

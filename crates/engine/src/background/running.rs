@@ -19,7 +19,7 @@ pub(crate) struct RunningWork {
     pub(crate) mutation: Option<u64>,
     pub(crate) control: Arc<WorkControl>,
     pub(crate) started: Instant,
-    /// That the system knows the thread by.
+    /// The number of the thread in the system.
     pub(crate) thread: u64,
 }
 

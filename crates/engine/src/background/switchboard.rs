@@ -1,4 +1,4 @@
-//! What runs in the background, and what is stopped.
+//! The merges and mutations that run, and the tables whose background work is stopped.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl Background {
         }
     }
 
-    /// What runs now.
+    /// The merges and mutations that run now.
     pub(crate) fn running(&self) -> Vec<Arc<RunningWork>> {
         self.running.list()
     }
@@ -128,14 +128,14 @@ impl Background {
         &self.expiry
     }
 
-    /// What controls a merge of the table that begins now.
+    /// The control of a merge of the table that begins now.
     pub(crate) fn control_of_merge(&self, table: Uuid) -> WorkControl {
         let control =
             if self.expiry.is_on(table) { WorkControl::default() } else { WorkControl::keeping_expired() };
         control.counted(&self.work_memory)
     }
 
-    /// What controls a mutation that begins now.
+    /// The control of a mutation that begins now.
     pub(crate) fn control_of_mutation(&self) -> Arc<WorkControl> {
         Arc::new(WorkControl::default().counted(&self.work_memory))
     }

@@ -16,13 +16,13 @@ use super::switchboard::Background;
 use crate::names::ObjectKey;
 use crate::tables::{PartsTable, Table};
 
-/// How long a worker sleeps if nobody wakes it.
+/// How long a worker sleeps unless it is woken.
 const IDLE: Duration = Duration::from_secs(1);
 
 /// Workers at most: more merges at a time only wait for the disk.
 const WORKERS_MAX: usize = 16;
 
-/// What there is to work on.
+/// The tables that background work is done on.
 pub(crate) trait BackgroundWork: Send + Sync {
     fn background(&self) -> &Background;
 

@@ -1,4 +1,4 @@
-//! What depends on a table or a dictionary: what loads from it would fail to when it is gone.
+//! Dependents of a table or a dictionary: objects that load from it and would fail without it.
 
 use basalt_base::{Error, ErrorCode, Result};
 

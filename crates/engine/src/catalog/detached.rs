@@ -1,4 +1,4 @@
-//! Objects that DETACH took out of the catalog: their metadata and data stay, their names are taken, nobody asks them.
+//! Objects that DETACH took out of the catalog: their metadata and data stay, and their names stay taken.
 //!
 //! DETACH alone lasts until ATTACH or the end of the process; PERMANENTLY stands in the metadata file.
 
@@ -63,7 +63,7 @@ impl CatalogStore {
         Ok(())
     }
 
-    /// Opens a detached object again; the caller holds [`CatalogStore::ddl`] and knows that nobody uses it.
+    /// Opens a detached object again; the caller holds [`CatalogStore::ddl`] and knows that it has no users.
     pub(crate) fn attach(&self, key: &ObjectKey, opener: &TableOpener) -> Result<()> {
         let mut stored = self.metadata.object(&key.database, &key.name)?;
         let object = read_object(&key.database, &stored, opener)?;

@@ -30,7 +30,7 @@ impl CatalogStore {
         Ok(())
     }
 
-    /// Opens a detached database again; the caller holds [`CatalogStore::ddl`] and knows that nobody uses it.
+    /// Opens a detached database again; the caller holds [`CatalogStore::ddl`] and knows that it has no users.
     ///
     /// An object that cannot be opened is entered as broken, unless the reason is that its files are open still.
     pub(crate) fn attach_database(&self, database: &str, opener: &TableOpener) -> Result<()> {
@@ -76,7 +76,7 @@ impl CatalogStore {
     }
 }
 
-/// The error of an object whose files somebody has not closed yet.
+/// The error of an object whose files are still open.
 fn still_open(object: &CatalogObject) -> Option<basalt_base::Error> {
     match object {
         CatalogObject::Broken(broken) if broken.error.code() == ErrorCode::CannotOpenFile => {

@@ -1,4 +1,4 @@
-//! What is known of an object that is detached.
+//! Objects that are detached.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -15,7 +15,7 @@ use crate::tables::Table;
 /// By database, then by name of the object.
 pub(super) type DetachedObjects = BTreeMap<String, BTreeMap<String, Arc<DetachedObject>>>;
 
-/// What is known of an object that is detached.
+/// A detached object.
 pub(crate) struct DetachedObject {
     pub(crate) uuid: Uuid,
     /// The statement of its metadata file.
@@ -24,7 +24,7 @@ pub(crate) struct DetachedObject {
     user: User,
 }
 
-/// What a query that began before DETACH may hold.
+/// The object that a query from before DETACH may still hold.
 enum User {
     Table(Weak<dyn Table>),
     Dictionary(Weak<DictionaryEntry>),
@@ -32,7 +32,7 @@ enum User {
 }
 
 impl DetachedObject {
-    /// What its metadata file says of itself: one that is detached since before the process began.
+    /// An object that was detached before the process began, from its metadata file.
     pub(super) fn stored(stored: &StoredObject) -> DetachedObject {
         DetachedObject {
             uuid: stored.uuid,
@@ -88,5 +88,5 @@ impl DetachedObject {
     }
 }
 
-/// By name: what was in the database, of which queries may still hold some.
+/// By name of the database: its objects, some of which queries may still hold.
 pub(super) type DetachedDatabases = BTreeMap<String, Vec<Arc<DetachedObject>>>;

@@ -1,4 +1,4 @@
-//! The data of dropped tables, deleted once nobody reads or writes them any more.
+//! The data of dropped tables, deleted when their last reader or writer is gone.
 //!
 //! A scan, a merge or an INSERT that runs when its table is dropped holds the table and goes on; so a
 //! directory is deleted when the last of them is gone. What is left when the process ends is deleted
@@ -29,7 +29,7 @@ impl DroppedTables {
         self.waiting.lock().push(Dropped { table, dir });
     }
 
-    /// Deletes what nobody uses. What cannot be deleted now stays for the next call.
+    /// Deletes the data that have no users. What cannot be deleted now is tried again by the next call.
     pub(crate) fn sweep(&self, storage: &dyn Storage) {
         self.waiting.lock().retain(|dropped| dropped.is_used() || !dropped.delete(storage));
     }

@@ -5,13 +5,13 @@
 //! ```text
 //! metadata/RENAME                 only while a RENAME is under way:
 //!   -- basalt rename 2
-//!   -- crc32c 1a2b3c4d            of everything behind this line
+//!   -- crc32c 1a2b3c4d            of everything after this line
 //!   remove shop/b.sql             a file that the RENAME makes
 //!   write shop/a.sql 120          then 120 bytes, the contents of the file before the RENAME
 //! ```
 //!
-//! It says how all was before. The RENAME has happened when the journal is gone; where one is found, it is
-//! undone. Doing so twice is the same as once. Version 1 says how all is to be afterwards: where it is found, the
+//! It has the files from before. The RENAME has happened when the journal is gone; a journal that is found is
+//! undone. Undoing it twice is the same as once. Version 1 has the files from after the RENAME: where it is found, the
 //! RENAME is finished.
 
 use std::path::Path;
@@ -74,7 +74,7 @@ impl RenameJournal {
         Ok(journal)
     }
 
-    /// Takes one entry; answers with what is behind it.
+    /// Takes one entry, and returns the rest.
     fn read_entry<'a>(&mut self, entry: &str, rest: &'a [u8]) -> Result<&'a [u8]> {
         let words: Vec<&str> = entry.split(' ').collect();
         match words[..] {
@@ -92,7 +92,7 @@ impl RenameJournal {
         }
     }
 
-    /// What brings back the files below `root` that this journal writes and removes, as they are now.
+    /// A journal that restores the files below `root` that this one writes and removes.
     pub(super) fn reversed(&self, storage: &dyn Storage, root: &Path) -> Result<RenameJournal> {
         let mut reversed = RenameJournal::default();
         for path in self.writes.iter().map(|(path, _)| path).chain(&self.removals) {
@@ -157,7 +157,7 @@ fn has(storage: &dyn Storage, path: &Path, contents: &[u8]) -> Result<bool> {
     Ok(storage.exists(path)? && storage.read(path, FILE_BYTES_MAX)? == contents)
 }
 
-/// The first line, and what is behind it.
+/// The first line, and the rest.
 fn line(bytes: &[u8]) -> Result<(&str, &[u8])> {
     let end = bytes.iter().position(|&byte| byte == b'\n').ok_or_else(|| corrupt("it ends early"))?;
     let text = std::str::from_utf8(&bytes[..end]).map_err(|_| corrupt("it is not UTF-8"))?;

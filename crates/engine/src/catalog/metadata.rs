@@ -38,7 +38,7 @@ use crate::server_log::ServerLog;
 const SUFFIX: &str = ".sql";
 /// Ends the name of a database's directory that is being removed. No encoded name has a dot.
 const DROPPED_SUFFIX: &str = ".dropped";
-/// What a journal is called that cannot be read.
+/// The name of a journal that cannot be read.
 const DAMAGED_JOURNAL_FILE: &str = "RENAME.damaged";
 /// A statement longer than this is no statement.
 const BYTES_MAX: u64 = 64 << 20;
@@ -53,11 +53,11 @@ pub(crate) struct MetadataStore {
     log: ServerLog,
     /// The failure after which it is not known what is on disk.
     failure: Mutex<Option<Error>>,
-    /// What brings back the files before a RENAME, and why that has not happened yet.
+    /// Restores the files from before a RENAME, and why that has not happened yet.
     unfinished: Mutex<Option<(RenameJournal, Error)>>,
 }
 
-/// A name in a database, and what its file says, or why it cannot be read.
+/// A name in a database, and the contents of its file, or why it cannot be read.
 pub(crate) type ListedObject = (String, Result<StoredObject>);
 
 impl MetadataStore {
@@ -93,7 +93,7 @@ impl MetadataStore {
         Ok(())
     }
 
-    /// Says that something failed that harms nobody.
+    /// Reports a failure that does no harm.
     fn try_to(&self, what: &str, result: Result<()>) {
         if let Err(error) = result {
             self.log.say(&format!("cannot {what}: {}", error.message()));
@@ -137,14 +137,14 @@ impl MetadataStore {
         }
     }
 
-    /// Does what the journal says and removes it.
+    /// Applies the journal and removes it.
     fn settle(&self, journal: &RenameJournal) -> Result<()> {
         journal.apply(self.storage.as_ref(), &self.root)?;
         self.storage.remove_file(&self.root.join(JOURNAL_FILE))?;
         self.storage.sync_dir(&self.root)
     }
 
-    /// Ends a RENAME of which the client was told that it failed, and that could not be finished since.
+    /// Finishes a RENAME that was reported as failed and could not be undone since.
     fn give_up(&self, journal: &RenameJournal, error: &Error) {
         self.log.say(&format!(
             "a RENAME that failed is given up: {}; all objects have their old names",
@@ -232,7 +232,7 @@ impl MetadataStore {
         Ok(objects)
     }
 
-    /// What the file of one object says.
+    /// The contents of the file of one object.
     pub(crate) fn object(&self, database: &str, name: &str) -> Result<StoredObject> {
         self.read(&file_path(database, name), name.to_owned())
     }
@@ -279,7 +279,7 @@ impl MetadataStore {
         for (path, contents) in &change.writes {
             pending.files.push(PendingFile::write(storage, &root.join(path), contents)?);
         }
-        // All that takes room is written: behind the journal there are names only.
+        // All that takes room is written: after the journal only names change.
         PendingFile::write(storage, &root.join(JOURNAL_FILE), &undo.encode())?.rename(storage)?;
         self.sync(root)?;
         if let Err(error) = self.make(&change, &mut pending) {
@@ -303,7 +303,7 @@ impl MetadataStore {
         self.storage.remove_file(&self.root.join(JOURNAL_FILE))
     }
 
-    /// Undoes a RENAME of which a part failed, now or before the next change.
+    /// Undoes a RENAME that failed halfway, now or before the next change.
     fn take_back(&self, undo: RenameJournal, error: &Error) {
         if self.settle(&undo).is_err() {
             *self.unfinished.lock() = Some((undo, error.clone()));
@@ -315,7 +315,7 @@ impl MetadataStore {
         self.storage.sync_dir(dir).inspect_err(|error| *self.failure.lock() = Some(error.clone()))
     }
 
-    /// Refuses changes after one of which it is not known whether it happened.
+    /// Refuses changes after one whose outcome is not known.
     pub(crate) fn check_open(&self) -> Result<()> {
         if let Some(first) = &*self.failure.lock() {
             bail!(

@@ -6,7 +6,7 @@
 //! metadata/<database>/<name>.sql  one file an object:
 //!   -- basalt metadata 1
 //!   -- uuid 6f1c0a4e-...
-//!   -- crc32c 1a2b3c4d            of everything behind this line
+//!   -- crc32c 1a2b3c4d            of everything after this line
 //!   -- column renamed a b         what happened to the names of columns, in order; only in a table's file
 //!   -- column dropped c
 //!   -- detached                 nobody is to open it: DETACH .. PERMANENTLY
@@ -27,7 +27,7 @@ const DETACHED_LINE: &str = "-- detached\n";
 /// Nobody changes the columns of a table more often.
 const CHANGES_MAX: u64 = u64::MAX / 2;
 
-/// What one metadata file says.
+/// The contents of a metadata file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredObject {
     pub(crate) name: String,
@@ -88,7 +88,7 @@ pub(super) fn decode(name: String, bytes: &[u8]) -> Result<StoredObject> {
     Ok(StoredObject { name, uuid, statement, history, is_detached })
 }
 
-/// The uuid that a file names, whatever else is in it.
+/// The uuid in a file, whether the rest of it is valid or not.
 pub(super) fn uuid_of(bytes: &[u8]) -> Option<Uuid> {
     let mut lines = bytes.split(|&byte| byte == b'\n');
     let line = std::str::from_utf8(lines.nth(1)?).ok()?;

@@ -1,4 +1,4 @@
-//! What a name in a database stands for: a table, a view, a dictionary, or something broken.
+//! An object of the catalog: a table, a view, a dictionary, or one that could not be opened.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::dictionaries::DictionaryEntry;
 use crate::settings::MergeTreeSettings;
 use crate::tables::{Table, TableDefinition};
 
-/// What a name in a database stands for.
+/// An object of the catalog.
 #[derive(Clone)]
 pub(crate) enum CatalogObject {
     Table(Arc<dyn Table>),
@@ -37,7 +37,7 @@ pub(crate) struct BrokenObject {
     pub(crate) error: Error,
 }
 
-/// What the metadata file of a table says.
+/// The contents of the metadata file of a table.
 pub(super) fn stored_table(definition: &TableDefinition) -> StoredObject {
     let statement = ast::Statement::CreateTable(Box::new(definition.create.clone())).to_string();
     let history = definition.history.clone();
@@ -67,7 +67,7 @@ impl CatalogObject {
         }
     }
 
-    /// What it is, in words.
+    /// Its kind, as messages name it.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             CatalogObject::Table(_) => "table",
@@ -110,7 +110,7 @@ impl CatalogObject {
         }
     }
 
-    /// What its metadata file says under another name, or its own.
+    /// The contents of its metadata file under this name.
     pub(super) fn stored_as(&self, database: &str, name: &str) -> Result<StoredObject> {
         let full = ObjectName { database: Some(database.to_owned()), name: name.to_owned() };
         let statement = match self {

@@ -100,12 +100,12 @@ pub(super) struct StoredData {
     orphans: HashSet<Uuid>,
     /// Tables whose directory is not there, while there are orphans: one of these may be it.
     lost: HashSet<Uuid>,
-    /// Why an orphan may belong to somebody.
+    /// Why an orphan may still have an owner.
     doubt: Option<String>,
 }
 
 impl StoredData {
-    /// For objects that are opened beside others, which have the uuids `used`.
+    /// For objects that are opened while others, with the uuids `used`, are open.
     pub(super) fn beside(used: HashSet<Uuid>) -> StoredData {
         StoredData { used, ..StoredData::default() }
     }
@@ -136,7 +136,7 @@ impl StoredData {
         Ok(StoredData { used: HashSet::new(), orphans, lost, doubt })
     }
 
-    /// Whether the data of a table that keeps some are not there, as far as this can be told.
+    /// Whether the data of a table that stores any are missing, as far as is known.
     fn are_lost(&self, stored: &StoredObject) -> bool {
         self.lost.contains(&stored.uuid)
             && matches!(
@@ -151,10 +151,10 @@ fn keeps_data(engine: &ast::EngineCall) -> bool {
     !matches!(engine.name.as_str(), "Memory" | "Dictionary")
 }
 
-/// What the metadata files of one database say.
+/// One database as its metadata files describe it.
 pub(super) struct OpenedDatabase {
     pub(super) objects: BTreeMap<String, CatalogObject>,
-    /// What is detached for good.
+    /// Objects that are detached permanently.
     pub(super) detached: BTreeMap<String, Arc<DetachedObject>>,
 }
 
@@ -216,7 +216,7 @@ fn open_object(
     CatalogObject::Broken(Arc::new(BrokenObject { uuid, statement, error }))
 }
 
-/// Beside directories that belong to nobody this is a damaged uuid, or a file of another data directory.
+/// With directories that have no owner, this is a damaged uuid, or a file of another data directory.
 fn lost_data(uuid: Uuid) -> Error {
     Error::new(
         ErrorCode::CorruptedData,

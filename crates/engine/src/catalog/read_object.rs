@@ -11,7 +11,7 @@ use super::object::{CatalogObject, ViewDefinition};
 use crate::dictionaries::DictionaryEntry;
 use crate::tables::{TableOpener, definition_of};
 
-/// Opens what a metadata file says.
+/// Opens the object of a metadata file.
 pub(super) fn read_object(
     database: &str,
     stored: &StoredObject,

@@ -212,7 +212,7 @@ impl CatalogStore {
         Ok(())
     }
 
-    /// Deletes the data of an object that no name leads to any more, as soon as nobody uses them and the disk lets it.
+    /// Deletes the data of an object without a name, as soon as they have no users and the disk allows it.
     fn remove_data(&self, uuid: Uuid, object: CatalogObject) {
         // A copied metadata file names the data of another table.
         if self.uuids().contains(&uuid) {

@@ -8,7 +8,7 @@ use basalt_base::{Error, Result};
 
 use crate::request::CancelHandle;
 
-/// What ends a query from outside; the default is never ended.
+/// Ends a query from outside; the default never does.
 #[derive(Clone, Debug)]
 pub(crate) struct QueryEnd {
     pub(crate) cancel: CancelHandle,
@@ -16,7 +16,7 @@ pub(crate) struct QueryEnd {
 }
 
 impl QueryEnd {
-    /// Of the query called `id`.
+    /// The end of the query called `id`.
     pub(crate) fn new(id: &str, time: TimeLimit, memory: MemoryTracker, cancel: CancelHandle) -> QueryEnd {
         let status = Arc::new(QueryStatus::new(id, cancel.flag(), time, memory));
         QueryEnd { cancel, status }
@@ -34,7 +34,7 @@ impl QueryEnd {
         QueryEnd { cancel, status }
     }
 
-    /// What threads that work for the query enter.
+    /// The status that threads enter while they work for the query.
     pub(crate) fn status(&self) -> &Arc<QueryStatus> {
         &self.status
     }

@@ -13,7 +13,7 @@ pub(crate) struct ProfileEvents {
     pub(crate) selected_parts: AtomicU64,
     pub(crate) selected_marks: AtomicU64,
     pub(crate) key_lookups: AtomicU64,
-    /// Parts of which the cache of conditions knew something, or nothing.
+    /// Parts with and without an entry in the condition cache.
     pub(crate) condition_cache_hits: AtomicU64,
     pub(crate) condition_cache_misses: AtomicU64,
 }

@@ -5,7 +5,7 @@ use basalt_formats::{CopyDirection, CopyOptions, FormatSettings};
 
 use super::query::QueryContext;
 
-/// What the formats of `query` depend on.
+/// The settings of the formats of `query`.
 pub(crate) fn format_settings(query: &QueryContext) -> FormatSettings {
     let settings = &query.settings;
     let mut formats = FormatSettings::default();

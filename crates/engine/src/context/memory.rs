@@ -1,6 +1,6 @@
 //! Memory of queries: a limit for each, one for all, and when a sort must spill.
 //!
-//! What a query holds is counted by the allocator ([`basalt_base::query`]). Operators also reserve what they are about
+//! The allocator counts the memory of a query ([`basalt_base::query`]). Operators also reserve what they are about
 //! to hold with DataFusion's pool interface. A reservation over a limit is refused: an operator that can spill then
 //! does, another one fails with MEMORY_LIMIT_EXCEEDED.
 //!
@@ -18,7 +18,7 @@ use datafusion::execution::memory_pool::{MemoryPool, MemoryReservation};
 
 use crate::dictionaries::{DictionaryMemory, MemoryBudget};
 
-/// What all queries hold together.
+/// The memory of all queries.
 #[derive(Debug)]
 pub(crate) struct ServerMemory {
     used: AtomicU64,
@@ -57,7 +57,7 @@ impl ServerMemory {
         Arc::new(ServerMemory { used: AtomicU64::new(0), limit, works, cache, dictionaries, tracker })
     }
 
-    /// What the process holds.
+    /// Counts the memory of the process.
     pub(crate) fn tracker(&self) -> &Arc<ServerTracker> {
         &self.tracker
     }
@@ -79,7 +79,7 @@ impl ServerMemory {
         true
     }
 
-    /// What queries, merges and dictionaries hold together.
+    /// The memory of queries, merges and dictionaries together.
     pub(crate) fn total(&self) -> u64 {
         self.used() + self.works.bytes() + self.dictionaries.bytes()
     }
@@ -115,12 +115,12 @@ impl MemoryBudget for ServerMemory {
     }
 }
 
-/// What one query holds; a memory pool of DataFusion's.
+/// The memory of one query: a memory pool of DataFusion.
 #[derive(Debug)]
 pub(crate) struct QueryMemory {
     server: Arc<ServerMemory>,
     status: Arc<QueryStatus>,
-    /// What operators have reserved: most of it is counted by the allocator too, or will be.
+    /// Bytes that operators have reserved: the allocator counts most of them too, or will.
     reserved: AtomicU64,
     limits: MemoryLimits,
 }
@@ -187,7 +187,7 @@ impl QueryMemory {
             || is_near(self.server.tracker.total(), server, server / 4 * 3)
     }
 
-    /// What the query holds, or will at once.
+    /// Bytes that the query holds or has reserved, whichever are more.
     fn held(&self) -> u64 {
         self.used().max(self.reserved.load(Ordering::Relaxed))
     }

@@ -120,7 +120,7 @@ impl QueryContext {
         self
     }
 
-    /// With another text than that which is run, for those who look at queries.
+    /// With another text than the one that is run, for the log and the list of processes.
     #[must_use]
     pub(crate) fn shown_as(mut self, text: String) -> QueryContext {
         self.text = text;
@@ -144,7 +144,7 @@ impl QueryContext {
         }
     }
 
-    /// What threads that work for the query enter.
+    /// The status that threads enter while they work for the query.
     pub(crate) fn status(&self) -> &Arc<QueryStatus> {
         self.end.status()
     }

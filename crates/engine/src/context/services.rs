@@ -1,4 +1,4 @@
-//! What every query needs of the engine.
+//! Services that all queries share.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use basalt_base::zone::Zone;
 
 use super::memory::ServerMemory;
 
-/// One for all queries.
+/// The services of an engine.
 pub(crate) struct Services {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) memory: Arc<ServerMemory>,

@@ -122,7 +122,7 @@ struct Planner<'a> {
     definition: &'a TableDefinition,
     stored: &'a Columns,
     ctx: PlannerContext<'a>,
-    /// What the commands are for, if that is known.
+    /// The part that the commands are for, if it is known.
     part: Option<&'a Arc<Part>>,
 }
 

@@ -2,7 +2,7 @@
 
 use basalt_base::{Result, bail};
 
-/// Those that are executed by hash here: their results are the same.
+/// Algorithms that are executed as hash joins here: their results are the same.
 const BY_HASH: [&str; 9] = [
     "auto",
     "default",
@@ -17,7 +17,7 @@ const BY_HASH: [&str; 9] = [
 const PREFERRED_BY_HASH: &str = "prefer_partial_merge";
 const DIRECT: &str = "direct";
 
-/// What a query's joins may do.
+/// The algorithms that a query allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct JoinAlgorithms {
     /// Ask a right side that finds rows by key.

@@ -53,7 +53,7 @@ fn partition_value(query: &Arc<Execution>, types: &[SqlType], value: &Expr) -> R
     let planning = PlanningContext::new(query, HashMap::new());
     let mut elements = Vec::with_capacity(types.len());
     for (ty, value) in types.iter().zip(values) {
-        // The type is the table's, whatever this query's settings say of such types.
+        // The type is the table's, even if the settings of this query refuse such types.
         let name = parse_type(ty.full().to_string().as_bytes()).map_err(Error::logical)?;
         let cast = Expr::Cast { operand: Box::new(value), ty: name };
         elements.push((ty.clone(), plan_constant(&cast, &planning.context())?.0));

@@ -22,7 +22,7 @@ use crate::provider::TableScanProvider;
 use crate::tables::Table;
 use crate::{system, table_functions};
 
-/// Everything that a statement is planned against; lives as long as the planning.
+/// Everything that a statement is planned against, while it is planned.
 pub(crate) struct PlanningContext {
     query: Arc<Execution>,
     functions: FunctionContext,

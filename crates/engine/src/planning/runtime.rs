@@ -1,4 +1,4 @@
-//! Plans in motion: a session for DataFusion, streams of blocks, and blocks for threads that block.
+//! Running plans: a session of DataFusion, streams of blocks, and blocks for threads that may block.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ const BLOCKS_WAITING: usize = 4;
 /// KiB of these, unless one of them alone has more: strings may make a block of any size.
 const WAITING_KIB_MAX: usize = 16 << 10;
 
-/// What the queries of an engine share: the directory to spill to. Made once, for it makes directories.
+/// The runtime that all queries share: it has the directory to spill to. Made once, since it creates directories.
 pub(crate) fn shared_runtime(spill_dir: &Path) -> Result<RuntimeEnv> {
     let spill =
         DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![spill_dir.to_owned()]));

@@ -19,11 +19,11 @@ struct Ratio {
     denominator: u128,
 }
 
-/// What a query wants of a table.
+/// The sample of a table that a query reads.
 pub(crate) struct Sample {
     /// The condition on the sampling key; `None` for all rows.
     pub(crate) filter: Option<Expr>,
-    /// How many rows of the table one row stands for.
+    /// How many rows of the table one row represents.
     pub(crate) factor: f64,
 }
 
@@ -56,7 +56,7 @@ impl Sample {
     }
 }
 
-/// The condition that the key is among the `size` of all `values` behind the first `offset`.
+/// The condition that the key is among the `size` of all `values` after the first `offset`.
 fn sample_filter(key: &Expr, values: u128, size: Ratio, offset: Ratio) -> Result<Option<Expr>> {
     let (low, high) = (offset.of(values)?, offset.plus(size)?.of(values)?);
     let mut conditions = Vec::new();

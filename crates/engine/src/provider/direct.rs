@@ -1,7 +1,7 @@
-//! No dealing out of rows where there are few: a rule against threads that wait for each other.
+//! A rule against spreading few rows over many threads, which then wait for each other.
 //!
 //! DataFusion spreads the blocks of a source with one partition over all threads unless it knows the
-//! exact number of rows, which behind a filter nobody does. A source of ours has as many partitions as
+//! exact number of rows, which is not known after a filter. A source of ours has as many partitions as
 //! are worth it.
 
 use std::sync::Arc;

@@ -88,7 +88,7 @@ fn understood(join: &Join, threads: usize) -> Option<(Arc<dyn Table>, DirectJoin
     }
     let right = RightSide::of(&join.right)?;
     let keys = right.keys(&join.on, join.left.schema())?;
-    // The columns of the result, and behind them what else the filter looks at.
+    // The columns of the result, then those that only the filter reads.
     let mut columns: Vec<Column> = match join.join_type {
         JoinType::LeftAnti => Vec::new(),
         _ => join.right.schema().columns(),
@@ -122,7 +122,7 @@ fn understood(join: &Join, threads: usize) -> Option<(Arc<dyn Table>, DirectJoin
 /// A table that is asked for keys, and conditions on its rows.
 struct RightSide {
     name: String,
-    /// What finds its rows.
+    /// Finds its rows.
     table: Arc<dyn Table>,
     filters: Vec<Expr>,
 }
@@ -180,7 +180,7 @@ impl RightSide {
         (is_key && keeps_all(expr, &stored[at].ty.carrier())).then_some(at)
     }
 
-    /// What the left side, whose columns are `columns`, gives for each key column; `None` if ON is about anything else.
+    /// The expressions of the left side, whose columns are `columns`, for each key column; `None` if ON has other conditions.
     fn keys(&self, on: &[(Expr, Expr)], columns: &DFSchema) -> Option<Vec<Expr>> {
         let key = self.lookup_key();
         let stored = self.table.definition().stored();
@@ -200,7 +200,7 @@ impl RightSide {
     }
 }
 
-/// What a cast is of.
+/// The operand of a cast.
 fn widened(expr: &Expr) -> Option<&Expr> {
     match expr {
         Expr::Cast(Cast { expr, .. }) => Some(expr),

@@ -221,7 +221,7 @@ impl ExecutionPlan for SourceExec {
     }
 }
 
-/// What an aggregate can answer from; the bounds not for wide blocks, where nobody asks.
+/// The statistics that aggregates are answered from; without bounds for wide blocks, which have no use for them.
 pub(super) fn statistics(source: &dyn BlockSource, schema: &Schema) -> Statistics {
     let mut statistics = Statistics::new_unknown(schema);
     statistics.num_rows = match (source.rows_exactly(), source.rows_estimate()) {
@@ -274,7 +274,7 @@ struct Metered {
     query: Arc<QueryContext>,
     schema: SchemaRef,
     counts: bool,
-    /// A table that is dropped keeps its files for as long as somebody holds it.
+    /// A dropped table keeps its files while it is held.
     _table: Arc<dyn Table>,
 }
 

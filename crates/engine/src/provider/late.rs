@@ -126,7 +126,7 @@ struct FetchOperator {
     kept: Vec<usize>,
     /// Output columns that are read here.
     deferred: Vec<usize>,
-    /// Those of the sort that the input is a narrower form of.
+    /// The columns of the sort, which the input has fewer of.
     properties: Arc<PlanProperties>,
 }
 

@@ -29,11 +29,11 @@ use crate::tables::Table;
 pub(crate) struct TableScanProvider {
     table: Arc<dyn Table>,
     stored: Columns,
-    /// Those, and behind them the virtual ones.
+    /// The stored columns, then the virtual ones.
     columns: Columns,
     schema: SchemaRef,
     query: Arc<QueryContext>,
-    /// How many rows of the table one row stands for.
+    /// How many rows of the table one row represents.
     sample_factor: f64,
 }
 
@@ -44,12 +44,12 @@ impl TableScanProvider {
         TableScanProvider { table, stored, columns, schema, query, sample_factor: 1.0 }
     }
 
-    /// The same table, of which the query wants a sample.
+    /// The same table, sampled.
     pub(crate) fn sampled(self, sample_factor: f64) -> TableScanProvider {
         TableScanProvider { sample_factor, ..self }
     }
 
-    /// The table that finds rows by key: this one, or what it stands for. `None` if that is not there.
+    /// The table that finds rows by key: this one, or the one that it is derived from. `None` if that is missing.
     pub(super) fn finder(&self) -> Option<Arc<dyn Table>> {
         match self.table.as_derived() {
             Some(derived) => derived.finder(&self.query).ok(),
@@ -135,7 +135,7 @@ impl TableScanProvider {
         Ok(Some(statistics(source.as_ref(), &schema)))
     }
 
-    /// The wish for columns of all rows.
+    /// The request for columns of all rows.
     fn request(&self, columns: Vec<usize>) -> ScanRequest {
         ScanRequest {
             stored: self.columns.clone(),

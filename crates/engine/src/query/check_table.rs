@@ -1,4 +1,4 @@
-//! CHECK TABLE: reads everything that a table has on disk, and says which of its parts are whole.
+//! CHECK TABLE: reads everything that a table has on disk, and reports which of its parts are intact.
 
 use std::sync::Arc;
 

@@ -34,7 +34,7 @@ pub(super) fn detach(query: &Execution, detach: &DetachObject) -> Result<()> {
             return catalog.get(&key.database, &key.name).map(|_| ());
         };
         check_kind(&object, detach.kind, &key, "DETACH")?;
-        // Whoever holds it keeps its files open.
+        // Its holders keep its files open.
         drop(object);
         query.instance.background().cancel_table(&key);
         catalog.detach(&key, detach.permanently)?;
@@ -58,7 +58,7 @@ pub(super) fn attach(
     until_free(query, || attach_now(query, kind, &key, if_not_exists))
 }
 
-/// Tries until nobody uses what is to be attached; `attach` answers with the error that somebody does.
+/// Tries until the object has no users; `attach` fails while it has.
 pub(super) fn until_free(query: &Execution, attach: impl Fn() -> Result<Option<Error>>) -> Result<()> {
     let started = Instant::now();
     loop {
@@ -128,7 +128,7 @@ fn check_attached_kind(detached: &DetachedObject, kind: ObjectKind, key: &Object
     bail!(IncorrectQuery, "`{database}.{name}` is a {word}; use ATTACH {known}")
 }
 
-/// Waits while `is_used` says that a query works on what was detached.
+/// Waits while `is_used` is true: a query works on the detached object.
 pub(super) fn wait_while(query: &Execution, is_used: impl Fn() -> bool) -> Result<()> {
     while is_used() {
         query.check()?;

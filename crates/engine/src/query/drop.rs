@@ -59,7 +59,7 @@ fn drop_named(query: &Execution, drop: &ast::DropObject) -> Result<()> {
             None if drop.if_exists => {}
             None => drop_missing(query, &key)?,
             Some(object) => {
-                // Whoever holds the table keeps its data.
+                // A table keeps its data while it is held.
                 std::mem::drop(object);
                 query.instance.background().cancel_table(&key);
                 catalog.remove(&key.database, &key.name)?;

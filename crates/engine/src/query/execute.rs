@@ -65,7 +65,7 @@ pub(crate) async fn execute(session: &mut SessionState, mut request: Request) ->
     }
 }
 
-/// Writes into the log that the query did not even begin.
+/// Writes into the log that the query was refused before its start.
 fn refused(query: &Execution, error: Error) -> Error {
     query.log_end(Some(&error));
     error
@@ -99,7 +99,7 @@ fn set(session: &mut SessionState, query: &Execution, list: &[Setting]) -> Resul
     Ok(())
 }
 
-/// A query for as long as its statement is read: only that may say more of it.
+/// The status of a query whose statement is still being parsed.
 fn reading(request: &Request, settings: &Settings) -> Arc<QueryStatus> {
     let memory = MemoryTracker::new(settings.max_memory_usage);
     let time = TimeLimit::seconds(Instant::now(), settings.max_execution_time);
@@ -115,7 +115,7 @@ fn parse(request: &Request, settings: &Settings) -> Result<Statement> {
     Ok(basalt_sql::parse_statement_with(&request.text, &request.parameters)?)
 }
 
-/// What the log and the list of processes show of a statement that has a password in it.
+/// The text that the log and the list of processes show of a statement with a password.
 fn text_without_secrets(statement: &Statement) -> Option<String> {
     match statement {
         Statement::CreateDictionary(create) => {

@@ -1,4 +1,4 @@
-//! What statements that change the catalog ask of the names that they are given.
+//! Checks of the names in statements that change the catalog.
 
 use basalt_base::{Column, Error, ErrorCode, Result, bail};
 use basalt_sql::ast::{self, ObjectKind};

@@ -96,7 +96,7 @@ async fn start(
     Ok((planned, Started { plan, is_limited, stream: physical.stream()? }, format))
 }
 
-/// The format of INTO OUTFILE without FORMAT: what the name tells, or the usual one of ClickHouse.
+/// The format of INTO OUTFILE without FORMAT: by the name of the file, else the default of ClickHouse.
 pub(crate) fn format_of_outfile(path: &str) -> Result<String> {
     Ok(format_of_file_name(path)?.unwrap_or("TabSeparated").to_owned())
 }
@@ -116,7 +116,7 @@ fn hand_over(running: Running, planned: Planned, started: Started, format: Strin
         running.finish(result.as_ref().err());
         drop(running);
         if let Err(error) = result {
-            // The receiver may be gone: then nobody wants the error.
+            // The receiver may be gone.
             let _ = sender.send(Err(error)).await;
         }
     };

@@ -1,6 +1,6 @@
 //! SHOW, DESCRIBE, EXISTS and CHECK: answers about the catalog, as rows.
 //!
-//! What a system table knows is asked of it by a SELECT; the rest is built here.
+//! Answers that a system table has come from a SELECT on it; the others are built here.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What can be told of a statement from its syntax alone.
+//! Properties of a statement that its syntax alone decides.
 
 use basalt_sql::ast::{InsertSource, Query, SetExpr, Setting, Statement};
 
@@ -36,7 +36,7 @@ fn body_settings(body: &SetExpr) -> Vec<Setting> {
     }
 }
 
-/// What [`kind_name`] calls KILL QUERY.
+/// The [`kind_name`] of KILL QUERY.
 pub(super) const KILL: &str = "KillQuery";
 
 /// The column `query_kind` of the log.

@@ -77,8 +77,8 @@ fn dictionary_of(query: &Execution, name: &ObjectName) -> Result<Arc<DictionaryE
     query.instance.catalog().dictionary(&key.database, &key.name)
 }
 
-/// Those that nobody needed so far stay as they are. One that fails does not keep the others waiting; the
-/// first error is told in the end.
+/// Reloads the dictionaries that were loaded. One that fails does not keep the others waiting; the first error is
+/// returned at the end.
 fn reload_all(query: &Execution) -> Result<()> {
     let mut tried = query.instance.catalog().dictionaries();
     tried.retain(|entry| entry.was_tried());

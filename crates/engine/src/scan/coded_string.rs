@@ -16,7 +16,7 @@ pub(crate) struct CodedString {
     pub(crate) column: usize,
     /// A function of the column, which is at the same place in its input; `None` for the string itself.
     pub(crate) value: Option<Arc<dyn PhysicalExpr>>,
-    /// Whether the column is needed beside: then the number comes behind all other columns.
+    /// Whether the column is needed too: then the number comes after all other columns.
     pub(crate) keeps_column: bool,
 }
 

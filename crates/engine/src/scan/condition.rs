@@ -1,4 +1,4 @@
-//! What a key or an index can use of a WHERE clause: sets and ranges of single columns and expressions.
+//! Conditions that a key or an index can use: sets and ranges of single columns and expressions.
 //!
 //! Every [`ColumnCondition`] must hold for each row that the query wants. What is not understood is
 //! left out, which is always right: the filter above the scan sees every row again.
@@ -16,7 +16,7 @@ use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
 use super::monotonic::{Increasing, Reach};
 use super::operand::{Operands, Subject};
 
-/// What the values of one column must be.
+/// The values that one column must have.
 #[derive(Clone, Debug)]
 pub(crate) struct ColumnCondition {
     /// Position among the table's stored columns.
@@ -122,7 +122,7 @@ fn compared(subject: Subject, op: Operator, value: ArrayRef) -> Option<Condition
     Some(Condition { subject, values })
 }
 
-/// `toDate(t) = '2024-01-01'`: what it says of the column, of which the value of `operand` never falls.
+/// `toDate(t) = '2024-01-01'`: the condition on the column, in which the value of `operand` never falls.
 fn on_argument(operand: &Expr, op: Operator, value: &ScalarValue, columns: &Columns) -> Option<Condition> {
     let (column, increasing) = Increasing::of(operand, columns)?;
     let value = value.to_array().ok()?;
@@ -156,7 +156,7 @@ fn in_list(expr: &Expr, list: &[Expr], operands: Operands<'_>) -> Option<Conditi
     points(subject, &values?)
 }
 
-/// Of a tuple, each element is one of those that the tuples of the set have there.
+/// Each element of a tuple is one of those that the tuples of the set have there.
 fn in_set(set: &InSet, args: &[Expr], operands: Operands<'_>, found: &mut Vec<Condition>) {
     for (operand, values) in args.iter().zip(set.columns()) {
         let Some(subject) = operands.find(operand) else { continue };

@@ -1,6 +1,6 @@
 //! A WHERE clause as a source evaluates it: AND taken apart, what is cheap and decides much first.
 //!
-//! A [`Conjunct`] reads only its own columns. What can fail (a division, a cast, `throwIf`) stays behind
+//! A [`Conjunct`] reads only its own columns. A fallible one (a division, a cast, `throwIf`) stays after
 //! everything that cannot, and in its own order: it sees only rows that passed the others.
 
 use std::fmt;
@@ -136,7 +136,7 @@ pub(crate) fn conjuncts(
     Ok(first.into_iter().chain(ordered(rest, is_read, &bytes)).collect())
 }
 
-/// What is cheap and removes much first, and what can fail last, where the columns `is_read` are read already.
+/// Cheap and selective conditions first, fallible ones last, where the columns `is_read` are read already.
 fn ordered(all: Vec<Conjunct>, mut is_read: Vec<usize>, bytes: &impl Fn(usize) -> f64) -> Vec<Conjunct> {
     let (fallible, mut safe): (Vec<_>, Vec<_>) = all.into_iter().partition(Conjunct::is_fallible);
     let mut ordered = Vec::with_capacity(safe.len() + fallible.len());

@@ -1,4 +1,4 @@
-//! What a condition costs a row, how many rows it keeps, and whether it can fail: guesses that order stages.
+//! The cost of a condition for a row, how many rows it keeps, and whether it can fail: estimates that order conditions.
 
 use std::sync::Arc;
 

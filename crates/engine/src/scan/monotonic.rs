@@ -202,7 +202,7 @@ mod tests {
         plan_alone(Zone::system(), |ctx| plan_expr(&call, columns, ctx)).ok().map(|(planned, _)| planned)
     }
 
-    /// What the functions give for `arguments`, which grow.
+    /// The values of the functions for growing `arguments`.
     fn check(ty: SqlType, arguments: &[i128]) {
         let columns: Columns = [Column::new("x", ty)].into_iter().collect();
         for name in OF_TIME {

@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 
 /// A string that no row asked for yet.
 const UNKNOWN: u32 = 0;
-/// A value that is NULL; other strings have their number and this behind it.
+/// A value that is NULL; the numbers of other strings begin after it.
 const NULL: u32 = 1;
 
 /// The numbers of the strings of one column: equal strings have equal numbers, in all parts and threads.
@@ -61,12 +61,12 @@ struct Table {
 }
 
 impl Numbering {
-    /// Of the strings called `field`, all of which are in one dictionary.
+    /// Numbers of the strings called `field`, all of which are in one dictionary.
     pub(crate) fn of_part(field: &Field) -> Numbering {
         Numbering { field: numbers_field(field), kind: Kind::OfPart(OnceLock::new()) }
     }
 
-    /// Of the strings called `field`, or of `function` of them, which has them in its only column; they
+    /// Numbers of the strings called `field`, or of `function` of them, which has them in its only column; they
     /// count as memory of `pool`.
     pub(crate) fn of_query(
         field: &Field,

@@ -1,13 +1,13 @@
-//! What a condition may be on for an index to use it: stored columns, and expressions that the table keeps.
+//! Operands of conditions that an index can use: stored columns, and expressions that the table has an index on.
 
 use basalt_base::{Columns, SqlType};
 use basalt_parts::Operand;
 use datafusion::logical_expr::Expr;
 
-/// An expression of which a table has a key or an index.
+/// An expression that a table has a key or an index on.
 #[derive(Clone, Debug)]
 pub(crate) struct TableExpression {
-    /// As the key or the index has it.
+    /// The expression in the form of the key or the index.
     pub(crate) text: String,
     pub(crate) ty: SqlType,
     /// Over the stored columns.

@@ -1,6 +1,6 @@
-//! What a skip index can use of a WHERE clause: beside values and ranges, what is in strings and arrays.
+//! Conditions that a skip index can use: values and ranges, and also parts of strings and elements of arrays.
 //!
-//! As in [`condition`](super::condition), what is not understood is left out.
+//! As in [`condition`](super::condition), conditions that are not understood are left out.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use super::condition::{Condition, ValueSet, conditions_on, literal, typed};
 use super::operand::{Operands, Subject};
 
-/// What follows from all of `filters` holding.
+/// The predicate that all of `filters` imply.
 pub(crate) fn predicate(filters: &[Expr], operands: Operands<'_>) -> Predicate {
     Predicate::And(filters.iter().map(|filter| of(filter, operands)).collect())
 }
@@ -80,7 +80,7 @@ fn not_equal(left: &Expr, right: &Expr, operands: Operands<'_>) -> Predicate {
     found.unwrap_or(Predicate::Any)
 }
 
-/// What a call of a function says when it answers 1.
+/// The predicate that a call of a function implies when it returns 1.
 fn call_of(call: &ScalarFunction, operands: Operands<'_>) -> Option<Predicate> {
     let (operand, value) = match call.args.as_slice() {
         [operand, Expr::Literal(value, _)] => (operand, value),

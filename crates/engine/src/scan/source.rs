@@ -15,10 +15,10 @@ use super::condition::ColumnCondition;
 use super::numbering::Numbering;
 use crate::context::QueryContext;
 
-/// What to read of a table.
+/// The columns and rows of a table to read.
 #[derive(Clone)]
 pub(crate) struct ScanRequest {
-    /// The table's stored columns as the query's plan has them, and behind them its virtual ones.
+    /// The table's stored columns as the query's plan has them, then its virtual ones.
     pub(crate) stored: Columns,
     /// How many of these are stored.
     pub(crate) virtual_from: usize,
@@ -84,7 +84,7 @@ pub(crate) trait BlockSource: Send + Sync {
         Ok(None)
     }
 
-    /// Columns of the blocks beside `kept` that [`BlockSource::fetch`] can read later instead.
+    /// Columns of the blocks, other than `kept`, that [`BlockSource::fetch`] can read later instead.
     fn deferrable(&self, kept: &[usize]) -> Vec<usize> {
         let _ = kept;
         Vec::new()
@@ -108,7 +108,7 @@ pub(crate) trait BlockSource: Send + Sync {
         Ok(None)
     }
 
-    /// Whether the source tells the query itself what it reads; else its blocks are counted.
+    /// Whether the source counts what it reads itself; else its blocks are counted.
     fn counts_reads(&self) -> bool {
         false
     }
@@ -122,9 +122,9 @@ pub(crate) trait BlockSource: Send + Sync {
     fn describe(&self) -> String;
 }
 
-/// What metadata knows of the values of a column.
+/// Bounds of the values of a column, from metadata.
 pub(crate) struct ColumnBounds {
-    /// Of the values that are not NULL; there is one.
+    /// The least of the values that are not NULL; there is one.
     pub(crate) least: ScalarValue,
     pub(crate) greatest: ScalarValue,
     pub(crate) null_count: u64,

@@ -1,4 +1,4 @@
-//! Virtual columns: what a query may ask about a row beside what the table has, for example the part that
+//! Virtual columns: properties of a row that are not stored in the table, for example the part that
 //! it is in. `*` does not include them, and a column of the table hides one of the same name.
 //!
 //! Some are the same in all rows that a scan gives: the provider adds them to the rows of any table. The others
@@ -29,10 +29,10 @@ pub(crate) enum VirtualColumn {
     Database,
 }
 
-/// What every table has.
+/// The virtual columns of every table.
 const OF_TABLES: [VirtualColumn; 2] = [VirtualColumn::Table, VirtualColumn::Database];
 
-/// What a table of parts has, in the order in which ClickHouse lists them.
+/// The virtual columns of a table of parts, in the order in which ClickHouse lists them.
 const OF_PARTS: [VirtualColumn; 16] = [
     VirtualColumn::Part,
     VirtualColumn::PartIndex,
@@ -134,12 +134,12 @@ impl VirtualColumn {
     }
 }
 
-/// `stored`, and behind them what is virtual in every table. `is_taken` tells names of columns.
+/// `stored`, then the virtual columns of every table. `is_taken` says which names are taken.
 pub(crate) fn with_constants(stored: &Columns, is_taken: impl Fn(&str) -> bool) -> Columns {
     with(stored, OF_TABLES.into_iter(), &[], is_taken)
 }
 
-/// `stored`, and behind them what is virtual in a table of parts. `partition` are the types of the elements
+/// `stored`, then the virtual columns of a table of parts. `partition` are the types of the elements
 /// of its partition key.
 pub(crate) fn with_columns_of_parts(
     stored: &Columns,

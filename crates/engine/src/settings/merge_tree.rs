@@ -15,7 +15,7 @@ const INDEX_GRANULARITY_MAX: u64 = 1 << 20;
 /// The settings that ClickHouse has, a name a line; those that are not in the table below are not built.
 const CLICKHOUSE_NAMES: &str = include_str!("clickhouse_merge_tree.txt");
 
-/// An INSERT waits no longer than this, whatever the settings say.
+/// An INSERT waits no longer than this under any settings.
 const DELAY_MAX_MS: u64 = 60_000;
 
 settings_table! {
@@ -109,7 +109,7 @@ impl MergeTreeSettings {
         }
     }
 
-    /// What the types do not say.
+    /// Checks that the types do not make.
     fn check(&self) -> Result<()> {
         if !(1..=INDEX_GRANULARITY_MAX).contains(&self.index_granularity) {
             bail!(

@@ -11,7 +11,7 @@ pub(crate) struct SettingLine {
     pub(crate) description: &'static str,
 }
 
-/// Declares a struct of settings from a table of `name: type = default, description;`. Fields behind a `+` are no
+/// Declares a struct of settings from a table of `name: type = default, description;`. Fields after a `+` are no
 /// settings, and are empty at first.
 macro_rules! settings_table {
     (

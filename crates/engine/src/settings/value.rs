@@ -75,7 +75,7 @@ fn parse_whole(text: &str) -> Option<u64> {
     whole.then_some(value as u64)
 }
 
-/// Parses a value, or says what the setting takes.
+/// Parses a value; the error says which values the setting takes.
 pub(super) fn parse_value<T: SettingValue>(name: &str, text: &str) -> Result<T> {
     T::parse(text).ok_or_else(|| {
         Error::new(

@@ -138,7 +138,7 @@ impl BlockBuilder {
         self
     }
 
-    /// The block; a column of another type than `columns` says is our own fault.
+    /// The block; a column of another type than in `columns` is a LOGICAL_ERROR.
     pub(super) fn finish(&mut self, columns: &Columns) -> Result<RecordBatch> {
         let arrays = std::mem::take(&mut self.arrays);
         RecordBatch::try_new(columns.to_arrow(), arrays).map_err(Error::of_arrow)

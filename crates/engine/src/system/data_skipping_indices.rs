@@ -27,7 +27,7 @@ struct Line {
     database: String,
     table: String,
     clause: IndexDef,
-    /// What it is of, ALIAS columns as their expressions.
+    /// The indexed expressions, with ALIAS columns as their expressions.
     expr: String,
     bytes: u64,
 }

@@ -7,7 +7,7 @@ use super::block;
 use super::block::BlockBuilder;
 use crate::execution::Execution;
 
-/// What stands for a value.
+/// Shown in place of a value.
 const HIDDEN: &str = "[HIDDEN]";
 
 pub(super) fn columns() -> Columns {

@@ -24,7 +24,7 @@ pub(super) const ALIASES: &[Alias] = &[
     ("name", "String", "part_name"),
 ];
 
-/// Labels and numbers of the columns that are Enum8. What nobody downloads or moves has labels all the same.
+/// Labels and numbers of the columns that are Enum8, including events that do not happen here.
 const EVENT_TYPES: &[(&str, i8)] = &[
     ("NewPart", 1),
     ("MergeParts", 2),
@@ -118,7 +118,7 @@ pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
         .finish(&columns())
 }
 
-/// What happened, where and when.
+/// The event, its part and its time.
 fn place_columns(block: &mut BlockBuilder, query: &Execution, entries: &[Arc<PartLogEntry>]) {
     let events = || entries.iter().map(|entry| &entry.event);
     let host = host_name();
@@ -182,7 +182,7 @@ fn figure<T>(event: &PartEvent, of: impl Fn(&PartFigures) -> T) -> Option<T> {
     event.part.as_ref().map(of)
 }
 
-/// Of what was removed it is not told where it was.
+/// Removed parts have no path.
 fn is_on_disk(event: &PartEvent) -> bool {
     event.part.is_some() && event.kind != PartEventKind::Removed
 }
@@ -194,7 +194,7 @@ fn path(event: &PartEvent) -> String {
     }
 }
 
-/// Those of ClickHouse's profile events that an entry tells.
+/// The profile events of an entry.
 fn profile_events(event: &PartEvent) -> Vec<(&'static str, u64)> {
     let Some(part) = &event.part else { return Vec::new() };
     match event.kind {

@@ -1,4 +1,4 @@
-//! `system.warnings`: what somebody should look after, as long as it is so.
+//! `system.warnings`: conditions that need attention, for as long as they last.
 
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};

@@ -83,7 +83,7 @@ fn dictionary_of(instance: &Instance, database: &str, name: &str) -> Result<Arc<
 struct Rows {
     entry: Arc<DictionaryEntry>,
     query: Arc<Execution>,
-    /// Of its columns: keys, then attributes.
+    /// The schema of its columns: keys, then attributes.
     schema: SchemaRef,
     /// One version answers the whole query.
     loaded: OnceLock<Arc<dyn Dictionary>>,
@@ -105,7 +105,7 @@ impl FindsRows for Arc<Rows> {
         self.dictionary().map(|_| ())
     }
 
-    /// As many rows as there are keys, those of missing keys with default values.
+    /// One row for each key; missing keys have default values.
     fn find(&self, keys: &[ArrayRef], columns: &[usize], threads_max: usize) -> Result<Found> {
         let is_attribute = |column: &&usize| **column >= keys.len();
         let attributes: Vec<usize> =

@@ -12,10 +12,10 @@ use super::arguments::Arguments;
 use crate::scan::{BlockIterator, BlockSource, ScanRequest};
 use crate::tables::{Table, VirtualTable};
 
-/// What a sequence without an end is taken for where rows are estimated.
+/// The estimated rows of an endless sequence.
 const ENDLESS_ROWS: u64 = 1 << 60;
 
-/// What to count.
+/// The numbers to count.
 #[derive(Clone, Copy)]
 struct Sequence {
     first: u64,

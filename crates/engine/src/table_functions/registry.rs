@@ -15,7 +15,7 @@ use crate::tables::Table;
 /// The names that [`table`] knows.
 pub(crate) const NAMES: &[&str] = &["dictionary", "file", "numbers", "numbers_mt", "zeros", "zeros_mt"];
 
-/// The table that a call in FROM stands for.
+/// The table of a call in FROM.
 pub(crate) fn table(
     call: &ast::FunctionCall,
     ctx: &PlannerContext<'_>,

@@ -83,7 +83,7 @@ pub(crate) struct OptimizeRequest<'a> {
     pub(crate) partition: Option<String>,
     /// Down to one part a partition.
     pub(crate) is_final: bool,
-    /// Of rows that agree in these columns one stays.
+    /// One row stays of those that agree in these columns.
     pub(crate) deduplicate: Option<Vec<String>>,
     /// Says whether expired rows stay, and ends the work.
     pub(crate) control: &'a WorkControl,

@@ -27,7 +27,7 @@ pub(crate) fn definition_of(
                 column.ttl.iter_mut().for_each(ttl::name_intervals);
                 let defined = column_of(column)?;
                 if let Some(chain) = &defined.codec {
-                    // SHOW CREATE tells the parameters that were left to their defaults.
+                    // SHOW CREATE shows the parameters that were left to their defaults.
                     column.codec = basalt_sql::parse_codec(chain.to_string().as_bytes())?;
                 }
                 columns.push(defined);
@@ -123,7 +123,7 @@ pub(crate) fn column_of(column: &ColumnDef) -> Result<ColumnDefinition> {
     })
 }
 
-/// What the SETTINGS of a column say of its blocks; 0 says nothing.
+/// The sizes of blocks in the SETTINGS of a column; 0 is the default.
 fn blocks_of(settings: &[Setting]) -> Result<Option<BlockBytes>> {
     let mut blocks = BlockBytes::default();
     for Setting { name, value } in settings {

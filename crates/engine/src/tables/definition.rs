@@ -1,4 +1,4 @@
-//! What a table is: its columns and clauses, from the CREATE statement.
+//! The definition of a table: its columns and clauses, from the CREATE statement.
 
 use basalt_base::{Column, Columns, Result, SqlType, bail};
 use basalt_codec::CodecChain;
@@ -16,7 +16,7 @@ pub(crate) struct TableDefinition {
     pub(crate) name: String,
     pub(crate) uuid: Uuid,
     pub(crate) columns: Vec<ColumnDefinition>,
-    /// Of `columns` those that are stored.
+    /// The stored ones among `columns`.
     stored: Columns,
     /// With what is virtual in every table.
     scanned: Columns,
@@ -37,7 +37,7 @@ pub(crate) struct ColumnDefinition {
     /// When a value becomes the default.
     pub(crate) ttl: Option<ast::Expr>,
     pub(crate) comment: String,
-    /// What its SETTINGS say of its blocks.
+    /// The sizes of blocks in its SETTINGS.
     pub(crate) blocks: Option<BlockBytes>,
 }
 
@@ -76,7 +76,7 @@ impl TableDefinition {
         self.stored.clone()
     }
 
-    /// The stored columns, and behind them what is virtual in every table.
+    /// The stored columns, then the virtual columns of every table.
     pub(crate) fn scanned(&self) -> Columns {
         self.scanned.clone()
     }

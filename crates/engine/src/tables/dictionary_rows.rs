@@ -3,7 +3,7 @@
 //! # Concurrency
 //!
 //! A thread of its own shows the blocks of one version, whatever is loaded meanwhile; they come through a channel. What
-//! waits there counts for the query's memory. The thread ends with the rows, or when nobody takes them any more.
+//! waits there counts for the query's memory. The thread ends with the rows, or when the receiver is gone.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -45,7 +45,7 @@ struct WaitingBlock {
     _memory: MemoryReservation,
 }
 
-/// What reads the rows on a thread of its own.
+/// Reads the rows on a thread of its own.
 struct Reader {
     dictionary: Arc<dyn Dictionary>,
     columns: Vec<usize>,

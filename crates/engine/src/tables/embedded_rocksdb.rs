@@ -84,7 +84,7 @@ impl EmbeddedRocksDbTable {
         Store::restore(&dir.join(DIRECTORY), &options_of(definition, cache)?)
     }
 
-    /// What the conditions leave to read.
+    /// The keys or the range that the conditions leave.
     fn reach(&self, conditions: &[ColumnCondition]) -> Result<Reach> {
         let of_column = |column: usize| conditions.iter().filter(move |found| found.column == column);
         let points: Option<Vec<ArrayRef>> = self
@@ -179,7 +179,7 @@ enum Reach {
     Range(KeyRange),
 }
 
-/// The time to live that the engine's first argument says.
+/// The time to live: the first argument of the engine.
 fn ttl_of(definition: &TableDefinition) -> Result<Option<u32>> {
     let args = definition.create.engine.as_ref().map(|engine| engine.args.as_slice()).unwrap_or_default();
     match args {

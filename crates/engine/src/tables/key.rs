@@ -170,7 +170,7 @@ impl PlannedKey {
 
     /// Plans any expression over stored columns, at a time.
     pub(super) fn plan_value(stored: &Columns, expr: &Expr, now_us: u64) -> Result<PlannedKey> {
-        // Over all columns, so that an unknown name is told from a known one.
+        // Over all columns, so that unknown names are found.
         let (planned, ty) = plan_at(Zone::system(), now_us, |ctx| plan_expr(expr, stored, ctx))?;
         // How strings are kept is a matter of columns, not of keys.
         PlannedKey::of_clause(stored, expr, &planned, ty.full().clone())
@@ -182,14 +182,14 @@ impl PlannedKey {
         PlannedKey::of_clause(stored, expr, &planned, SqlType::UInt8)
     }
 
-    /// What was planned of a clause, over the columns that its text names.
+    /// The planned clause, over the columns that its text names.
     fn of_clause(stored: &Columns, expr: &Expr, planned: &LogicalExpr, ty: SqlType) -> Result<PlannedKey> {
         let used = stored.iter().filter(|column| names_column(expr, &column.name)).cloned().collect();
         let key = PlannedKey::over(&used, expr.to_string(), ty, planned)?;
         Ok(PlannedKey { monotonic: monotonic(planned, &used).map(|(_, direction)| direction), ..key })
     }
 
-    /// What was planned over `stored`, over the columns that it reads.
+    /// The clause planned over `stored`, over the columns that it reads.
     pub(super) fn of(
         stored: &Columns,
         text: String,
@@ -216,7 +216,7 @@ impl PlannedKey {
     }
 }
 
-/// The expressions of which the table has a key or an index, as a query would have them.
+/// The expressions that the table has a key or an index on, as a query would have them.
 pub(super) fn expressions(definition: &TableDefinition) -> Result<Arc<[TableExpression]>> {
     let (sort_key, _) = definition.sort_key()?;
     let mut exprs: Vec<Expr> = sort_key.into_iter().map(|clause| clause.expr).collect();
@@ -254,7 +254,7 @@ impl KeyExpression for PlannedKey {
             .map_err(Error::of_arrow)?;
         let array = self.expr.evaluate(&batch).and_then(|value| value.into_array(rows));
         let array = array.map_err(from_datafusion)?;
-        // Comparisons are native truth values until somebody looks at them.
+        // Comparisons are native truth values until they are read.
         let carrier = self.ty.carrier();
         if *array.data_type() == carrier {
             return Ok(array);
@@ -263,7 +263,7 @@ impl KeyExpression for PlannedKey {
     }
 }
 
-/// What ClickHouse refuses in a key.
+/// Refuses what ClickHouse refuses in a key.
 fn refuse_unsuitable(expr: &Expr, what: &str) -> Result<()> {
     let mut refused = Ok(());
     expr.any(&mut |part| {

@@ -15,7 +15,7 @@ pub(super) const ENGINES: &[&str] = &[
     "VersionedCollapsingMergeTree",
 ];
 
-/// The engine's name as one that lives as long as the program.
+/// The static name of the engine.
 pub(super) fn engine_name(create: &CreateTable) -> &'static str {
     let name = create.engine.as_ref().map_or("MergeTree", |engine| engine.name.as_str());
     ENGINES.iter().find(|known| **known == name).copied().unwrap_or("MergeTree")
@@ -55,7 +55,7 @@ pub(super) fn merge_mode(
     }
 }
 
-/// What stands in the parentheses behind the engine's name.
+/// The arguments of the engine.
 struct Arguments<'a> {
     engine: &'static str,
     args: &'a [Expr],

@@ -33,7 +33,7 @@ pub(crate) struct MergeTreeTable {
     caches: TableCaches,
     /// The stored columns and the virtual ones.
     scanned: RwLock<Columns>,
-    /// Those of the keys and the indexes.
+    /// The expressions of the keys and the indexes.
     expressions: RwLock<Arc<[TableExpression]>>,
     /// Held by an ALTER while the columns and the parts are of two versions.
     altering: RwLock<()>,
@@ -77,7 +77,7 @@ impl MergeTreeTable {
         })
     }
 
-    /// What a query reads, whatever comes later.
+    /// The version that a query reads, whatever comes later.
     fn version(self: &Arc<Self>) -> MergeTreeVersion {
         let _unaltered = self.altering.read();
         MergeTreeVersion {
@@ -161,7 +161,7 @@ impl MergeTreeTable {
     }
 }
 
-/// What is said of a part that is damaged, or of a record that belongs to the parts.
+/// The line about a part, or a record that belongs to the parts, that is damaged.
 fn set_aside(definition: &TableDefinition, part: &DetachedPart) -> String {
     format!(
         "`{}` of table `{}` is damaged and was set aside in `detached` of {}: {}. The table has no row of it; bring it \

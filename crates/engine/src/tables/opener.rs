@@ -1,4 +1,4 @@
-//! What the tables of one database share.
+//! Resources that the tables of one database share.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,18 +24,18 @@ pub(crate) struct TableOpener {
     pub(crate) insert_threads: usize,
     /// Decoded blocks of all MergeTree tables.
     pub(crate) block_cache: Arc<BlockCache>,
-    /// What merges and mutations have reserved of the data directory's disk.
+    /// The space on the disk that merges and mutations have reserved.
     pub(crate) space: DiskSpace,
-    /// What merges and mutations hold in memory.
+    /// The memory of merges and mutations.
     pub(crate) work_memory: WorkMemory,
-    /// What happens to the parts of all MergeTree tables.
+    /// Events of the parts of all MergeTree tables.
     pub(crate) part_log: Arc<PartLog>,
     /// Gives memory that is free back to the system.
     pub(crate) release_memory: Option<fn()>,
-    /// What sources of dictionaries take parameters from.
+    /// Parameters of sources of dictionaries.
     pub(crate) collections: Arc<NamedCollections>,
     /// Where tables of the engine Dictionary find theirs.
     pub(crate) dictionaries: Arc<DictionaryLink>,
-    /// What goes wrong where no statement waits for it.
+    /// Failures that no statement reports.
     pub(crate) log: ServerLog,
 }

@@ -1,5 +1,4 @@
-//! What a column may be only under a setting, since it is seldom meant, or not at all: ClickHouse's checks of
-//! types, codecs and names.
+//! ClickHouse's checks of types, codecs and names of columns: some need a setting, others are refused.
 
 use basalt_base::{Result, SqlType, bail};
 

@@ -17,7 +17,7 @@ pub(crate) trait Table: Send + Sync {
     /// Columns and clauses as they are now.
     fn definition(&self) -> Arc<TableDefinition>;
 
-    /// What a scan can give: the stored columns, and behind them virtual ones.
+    /// The columns of a scan: the stored ones, then virtual ones.
     fn scanned(&self) -> Columns {
         self.definition().scanned()
     }
@@ -26,7 +26,7 @@ pub(crate) trait Table: Send + Sync {
     /// them may still come.
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>>;
 
-    /// Expressions of which the table has a key or an index.
+    /// Expressions that the table has a key or an index on.
     fn expressions(&self) -> Arc<[TableExpression]> {
         Arc::default()
     }
@@ -49,7 +49,7 @@ pub(crate) trait Table: Send + Sync {
         Err(self.refuses("INSERT"))
     }
 
-    /// Starts an INSERT of which nothing is seen before it is committed; `None` if the engine can only
+    /// Starts an INSERT that is invisible until it is committed; `None` if the engine can only
     /// [insert](Table::insert) block by block.
     fn begin_insert(&self, settings: &InsertSettings) -> Result<Option<Box<dyn InsertSink + '_>>> {
         let _ = settings;
@@ -61,8 +61,8 @@ pub(crate) trait Table: Send + Sync {
         Err(self.refuses("TRUNCATE"))
     }
 
-    /// The table as it is now, for one query: an ALTER that comes later changes nothing of it. `None` if the table is
-    /// one by itself.
+    /// The table as it is now, for one query: a later ALTER does not change it. `None` if the table itself never
+    /// changes under a query.
     fn as_of_now(self: Arc<Self>) -> Option<Arc<dyn Table>> {
         None
     }
@@ -142,7 +142,7 @@ pub(crate) trait InsertSink {
     fn commit(self: Box<Self>) -> Result<()>;
 }
 
-/// What the settings of a query say about its INSERT.
+/// The settings of a query that concern its INSERT.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct InsertSettings {
     pub(crate) max_partitions_per_insert_block: u64,

@@ -119,7 +119,7 @@ struct PlannedExpiry {
     text: String,
     time: PlannedKey,
     filter: Option<PlannedKey>,
-    /// Of both.
+    /// Expressions of both kinds.
     columns: Vec<String>,
     zone: Zone,
 }
@@ -220,7 +220,7 @@ fn plan_filter(stored: &Columns, filter: &Expr) -> Result<PlannedKey> {
     PlannedKey::plan_condition(stored, filter)
 }
 
-/// What has no place in the time of a row.
+/// Refuses what ClickHouse refuses in the time of a TTL.
 fn refuse_unsuitable(expr: &Expr) -> Result<()> {
     let mut refused = Ok(());
     expr.any(&mut |part| {

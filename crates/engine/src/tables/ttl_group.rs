@@ -21,7 +21,7 @@ use super::TableDefinition;
 use super::definition::names_column;
 use super::planning::plan_alone;
 
-/// What `GROUP BY keys SET assignments` does.
+/// The action of `GROUP BY keys SET assignments`.
 pub(super) fn group_action(
     definition: &TableDefinition,
     keys: &[Expr],
@@ -61,7 +61,7 @@ struct PlannedAggregation {
     values: Vec<PlannedValue>,
 }
 
-/// What a column is set to.
+/// The value that a column is set to.
 #[derive(Debug)]
 struct PlannedValue {
     calls: Vec<PlannedCall>,

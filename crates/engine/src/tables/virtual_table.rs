@@ -61,7 +61,7 @@ impl VirtualTable {
         self
     }
 
-    /// A table whose rows fit one block, made anew at every scan.
+    /// A table whose rows fit one block, which every scan makes again.
     pub(crate) fn of_block(
         engine: &'static str,
         database: &str,

@@ -6,7 +6,7 @@ use basalt_base::fs::Crash;
 
 use super::{Database, LOOKS_AGAIN};
 
-/// Of two partitions, one of which has two parts; the parts are files a column.
+/// A table of two partitions, one with two parts, which have a file a column.
 const WIDE: &[&str] = &[
     "CREATE TABLE t (k UInt32, p UInt8, v UInt32, s String, INDEX i v TYPE minmax GRANULARITY 1) \
      ENGINE = MergeTree PARTITION BY p ORDER BY k SETTINGS min_bytes_for_wide_part = 0, index_granularity = 4",

@@ -78,7 +78,7 @@ impl Original {
         let closed = closed(&mut database);
         database.crash(Crash::TearUnsynced);
         let found = database.snapshot();
-        // Whether a change of which the sync failed is on the disk, nobody knows.
+        // A change whose sync failed may or may not be on the disk.
         let may_be = closed.is_some() && &found == after;
         assert!(&found == expected || may_be, "{context}, closed by {closed:?}, reopened: {found:#?}");
         database.assert_tidy(&context);
@@ -87,7 +87,7 @@ impl Original {
     }
 }
 
-/// Why the catalog, the named collections or a table take no changes: only a restart tells what is on the disk.
+/// Why the catalog, the named collections or a table take no changes: only a restart shows what is on the disk.
 fn closed(database: &mut Database) -> Option<Error> {
     let mut refused = Vec::new();
     for object in ["TABLE shop.probe (x UInt8) ENGINE = Memory", "NAMED COLLECTION probe AS a = 1"] {
@@ -200,7 +200,7 @@ fn rename_on_a_nearly_full_disk_happens_or_does_not_and_all_opens() {
     }
 }
 
-/// What an earlier version left behind: the RENAME failed, and the journal says that it is to happen.
+/// The files that an earlier version left: the RENAME failed, and the journal says to repeat it.
 #[test]
 fn rename_to_an_impossible_name_is_given_up_at_open() {
     let original = Original::new(TWO_TABLES);
@@ -244,7 +244,7 @@ fn damaged_metadata_file_is_a_broken_object_and_its_data_stay() {
     let original = Original::new(TWO_TABLES);
     let shop: PathBuf = original.dir.path().join("metadata/shop");
     let whole = original.storage.read(&shop.join("t.sql"), 1 << 20).unwrap();
-    // The uuid stands behind no checksum.
+    // No checksum covers the uuid.
     let uuid_at = whole.iter().position(|byte| *byte == b'\n').unwrap() + "\n-- uuid ".len();
     for at in [uuid_at, whole.len() - 9] {
         let mut damaged = whole.clone();

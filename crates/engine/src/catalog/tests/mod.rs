@@ -19,7 +19,7 @@ use crate::mutation::step as mutation_step;
 use crate::names::ObjectKey;
 use crate::{Engine, EngineOptions, Outcome, Request, Result, Session};
 
-/// Of so many crashes one is followed by another crash.
+/// One crash in this many is followed by another crash.
 const LOOKS_AGAIN: u64 = 5;
 
 /// A database on a disk that can fail, and the runtime that it needs.
@@ -74,7 +74,7 @@ impl Database {
         }
     }
 
-    /// Ends the mutations that a crash cut short: nobody does it in the background.
+    /// Ends the mutations that a crash cut short: there is no background work.
     fn settle(&self) {
         let (engine, _) = self.session.as_ref().unwrap();
         for (database, name, object) in engine.instance().catalog().all_objects() {
@@ -130,7 +130,7 @@ impl Database {
         lines
     }
 
-    /// What is on disk belongs to an object, and nothing is left over.
+    /// Everything on disk belongs to an object.
     fn assert_tidy(&self, context: &str) {
         let (engine, _) = self.session.as_ref().unwrap();
         let catalog = engine.instance().catalog();

@@ -96,7 +96,7 @@ fn coded(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>
     Ok(Some(Arc::new(OneInputExec(DecodeOperator::new(rewritten, last.schema(), groups)))))
 }
 
-/// The groups that are strings of one column, and the arguments that only have to be told apart.
+/// The groups that are strings of one column, and the arguments that only have to be distinguished.
 fn strings_of(first: &AggregateExec, table: &SourceExec) -> Vec<CodedString> {
     let schema = table.schema();
     let groups = first.group_expr().expr().iter().enumerate();
@@ -135,7 +135,7 @@ fn over_numbers(function: &AggregateFunctionExpr) -> Option<Arc<AggregateUDF>> {
     bound.over_numbers().filter(|_| is_plain)
 }
 
-/// What the aggregation computes of the table's columns beside `strings`.
+/// The expressions of the aggregation other than `strings`.
 fn exprs_beside(strings: &[CodedString], first: &AggregateExec) -> Vec<Arc<dyn PhysicalExpr>> {
     let is_beside = |place: StringPlace| strings.iter().all(|string| string.place != place);
     let groups = first.group_expr().expr().iter().enumerate();

@@ -22,7 +22,7 @@ pub(super) struct Altered<'a> {
     create: CreateTable,
     names: Vec<NameChange>,
     changes: Vec<ColumnChange>,
-    /// Columns whose DEFAULT the statement says.
+    /// Columns whose DEFAULT the statement sets.
     defaulted: Vec<String>,
 }
 
@@ -147,7 +147,7 @@ impl<'a> Altered<'a> {
         self.changes.iter().filter_map(retype).collect()
     }
 
-    /// Checks what the statement says of DEFAULTs.
+    /// Checks the DEFAULTs of the statement.
     pub(super) fn check_defaults(&self, query: &Arc<Execution>, definition: &TableDefinition) -> Result<()> {
         check_defaults(query, definition, |name| self.defaulted.iter().any(|own| own == name))
     }
@@ -246,7 +246,7 @@ impl<'a> Altered<'a> {
         Ok(())
     }
 
-    /// What the skip indexes are of.
+    /// The expressions of the skip indexes.
     fn index_texts(&self) -> Result<Vec<String>> {
         let definition =
             definition_of(&self.old.database, &self.old.name, self.old.uuid, self.create.clone())?;

@@ -1,4 +1,4 @@
-//! Changes of the clauses behind the column list: ORDER BY, SETTINGS.
+//! Changes of the clauses after the column list: ORDER BY, SETTINGS.
 
 use basalt_base::{Result, bail};
 use basalt_sql::ast::{ColumnDef, CreateTable, Expr, OrderBy, Setting, TableElement};

@@ -57,7 +57,7 @@ pub(super) fn clear(
     Ok(parts.clear_index(name, &which)?)
 }
 
-/// Indexes stand behind the columns.
+/// Indexes come after the columns.
 fn insert_position(elements: &[TableElement], position: Option<&ColumnPosition>) -> Result<usize> {
     let is_index = |element: &TableElement| index_in(element).is_some();
     match position {

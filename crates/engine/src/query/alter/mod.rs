@@ -2,8 +2,8 @@
 //!
 //! The actions of a statement are taken in order, neighbours of one kind together: changes of columns and
 //! clauses make one new definition (`altered.rs`), which is written at once or not at all; UPDATEs and DELETEs
-//! are one mutation; an action on partitions stands alone. What a new definition says of rows that are stored
-//! already holds from then on: they are read in another way until a mutation or a merge has written them anew.
+//! are one mutation; an action on partitions is alone in its statement. A new definition holds for stored rows at once:
+//! they are converted while they are read, until a mutation or a merge has rewritten them.
 
 mod altered;
 mod clauses;
@@ -69,13 +69,13 @@ fn alter_dictionary(
     Ok(())
 }
 
-/// What is left to run.
+/// The steps that are left to run.
 struct Begun {
     table: Arc<dyn Table>,
     mutations: Vec<(Kind, u64)>,
 }
 
-/// What an action changes.
+/// The kind of change that an action makes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Rows, by a mutation.
@@ -219,7 +219,7 @@ fn unneeded_names(table: &dyn Table, definition: &TableDefinition) -> Result<u64
     }
 }
 
-/// What the query's settings and the table have against the new definition.
+/// Refuses a definition that the settings of the query or the table do not allow.
 fn check(
     query: &Arc<Execution>,
     table: &dyn Table,

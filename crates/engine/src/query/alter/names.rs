@@ -1,4 +1,4 @@
-//! Names of columns in the clauses of a table: who uses one, and what happens to them in a RENAME.
+//! Names of columns in the clauses of a table: which clauses use a name, and how a RENAME changes them.
 
 use basalt_base::{Result, bail};
 use basalt_sql::ast::{AlterAction, CreateTable, Expr, TableElement, TtlAction, TtlElement};

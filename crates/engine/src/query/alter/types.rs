@@ -51,7 +51,7 @@ fn is_version_type(ty: &SqlType) -> bool {
     ty.is_integer() || ty.is_date_or_time()
 }
 
-/// What the table's keys and engine use a column for.
+/// Uses of a column by the keys and the engine of the table.
 enum Use {
     None,
     /// It is an element of a key.

@@ -47,7 +47,7 @@ impl Gatherer {
     }
 }
 
-/// Bytes of the block's values, whatever its buffers hold besides.
+/// Bytes of the block's values, without the rest of its buffers.
 pub(super) fn block_bytes(block: &RecordBatch) -> u64 {
     block.columns().iter().map(|values| value_bytes(values)).sum()
 }

@@ -1,4 +1,4 @@
-//! What the queries of a table share.
+//! Caches that the queries of a table share.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use basalt_parts::BlockCache;
 
 use super::condition_cache::ConditionCache;
 
-/// What the queries of a table share.
+/// The caches of one table.
 #[derive(Clone, Debug)]
 pub(crate) struct TableCaches {
     /// Decoded blocks, of all tables.

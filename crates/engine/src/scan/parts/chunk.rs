@@ -92,7 +92,7 @@ fn live(part: &Part, marks: &Range<usize>) -> Result<Option<Wanted>> {
     Ok((count < rows.len()).then_some(Wanted { rows, count }))
 }
 
-/// What is left of `runs` after the step. `miss` hears of granules without a row left, and whether all
+/// The runs that are left of `runs` after the step. `miss` is called for granules without a row left, and whether all
 /// rows of them were asked.
 fn survivors(
     runs: Vec<Run>,
@@ -182,7 +182,7 @@ impl Run {
         Ok(count > 0)
     }
 
-    /// Leaves out the granules without a wanted row, and says which.
+    /// Leaves out the granules without a wanted row, and returns them.
     fn split(self, reader: &ColumnReader, runs: &mut Vec<Run>) -> Vec<Range<usize>> {
         let Some(wanted) = &self.wanted else {
             runs.push(self);

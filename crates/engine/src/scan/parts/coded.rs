@@ -18,7 +18,7 @@ use crate::scan::numbering::same;
 
 /// Values that are evaluated together.
 const VALUES_A_BLOCK: usize = 2048;
-/// A dictionary with more values than this for each row at hand is not worth asking.
+/// With more values in the dictionary than this for each row, the rows are evaluated instead.
 const VALUES_A_ROW: usize = 8;
 
 const UNKNOWN: u8 = 0;

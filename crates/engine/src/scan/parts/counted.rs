@@ -1,4 +1,4 @@
-//! How many rows of granules pass the conditions, as far as their zone maps tell.
+//! Rows of granules that pass a condition, counted by their zone maps.
 //!
 //! A condition whose outcome the zone's values decide costs nothing. What is left may be one about zeros or
 //! NULLs, such as `x != 0` or `isNull(x)`: zones count these.
@@ -24,7 +24,7 @@ pub(super) enum Counted {
 }
 
 impl Counted {
-    /// What the condition `expr` holds for; `None` if no zone counts that.
+    /// The values that the condition `expr` holds for; `None` if zones do not count them.
     pub(super) fn of(expr: &Arc<dyn PhysicalExpr>) -> Result<Option<Counted>> {
         let is_column = |expr: &Arc<dyn PhysicalExpr>| expr.is::<Column>();
         if let Some(is_null) = expr.downcast_ref::<IsNullExpr>() {

@@ -71,7 +71,7 @@ impl DynamicFilter {
         Ok(())
     }
 
-    /// Whether a granule can have a row that passes, as far as its zones tell.
+    /// Whether a granule may have a row that passes, by its zone maps.
     fn may_match(&self, part: &Part, mark: usize) -> Result<bool> {
         for (column, ranges) in &self.ranges {
             if let Some(zones) = part.zones(*column)?
@@ -84,7 +84,7 @@ impl DynamicFilter {
     }
 }
 
-/// Those of `marks` that can have a row that passes all of `filters`.
+/// The granules of `marks` that may have a row that passes all of `filters`.
 pub(super) fn matching_marks(
     filters: &[DynamicFilter],
     part: &Part,

@@ -21,14 +21,14 @@ use crate::scan::conjunct::Conjunct;
 pub(super) struct FilterStep {
     pub(super) conjunct: Conjunct,
     pub(super) slots: Vec<usize>,
-    /// What it says of the values of dictionaries.
+    /// Its results for the values of dictionaries.
     pub(super) coded: Option<CodedAnswers>,
     /// A column of the parts, and the values for which the condition does not hold, if it is about a
     /// number alone.
     excluded: Option<(usize, KeyRanges)>,
     /// A column of the parts, and which of its values the condition holds for, if zones count them.
     pub(super) counted: Option<(usize, Counted)>,
-    /// Whether it says something else of the same part in the next query.
+    /// Whether its result for the same part may differ in the next query.
     pub(super) is_of_snapshot: bool,
 }
 
@@ -77,12 +77,12 @@ impl FilterStep {
         self.conjunct.evaluate(arrays.iter().map(plain).collect(), rows)
     }
 
-    /// Whether zones may tell of how many rows the condition holds.
+    /// Whether zone maps may know how many rows meet the condition.
     pub(super) fn may_be_counted(&self) -> bool {
         self.excluded.is_some() || self.counted.is_some()
     }
 
-    /// Whether the zones of `marks` tell that the condition holds for every row.
+    /// Whether the zone maps of `marks` show that every row meets the condition.
     pub(super) fn holds_for_all(&self, part: &Part, marks: &Range<usize>) -> Result<bool> {
         let Some((column, excluded)) = &self.excluded else { return Ok(false) };
         let Some(zones) = part.zones(*column)? else { return Ok(false) };

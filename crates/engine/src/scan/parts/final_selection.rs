@@ -22,11 +22,11 @@ use crate::scan::source::ScanRequest;
 pub(super) struct FinalSelection {
     pub(super) spec: Arc<PartSpec>,
     pub(super) snapshot: Snapshot,
-    /// Parts by their positions in the snapshot, and what is read of them; none of which nothing is.
+    /// Parts by their positions in the snapshot, and the granules to read; without parts that are not read.
     pub(super) groups: Vec<Vec<(usize, MarkRanges)>>,
 }
 
-/// What leaves out granules.
+/// The conditions that leave out granules.
 struct Conditions {
     /// The same for all rows of a key.
     of_key: Vec<KeyCondition>,
@@ -113,7 +113,7 @@ impl Conditions {
         })
     }
 
-    /// What is read of parts that are merged with each other.
+    /// The granules to read of parts that are merged with each other.
     fn left(&self, parts: &[Arc<Part>]) -> Result<Vec<MarkRanges>> {
         let of_key = |part: &Arc<Part>| part.prune(&self.of_key, &self.predicate_of_key);
         let of_key = parts.iter().map(of_key).collect::<Result<Vec<_>, _>>()?;
@@ -127,7 +127,7 @@ impl Conditions {
     }
 }
 
-/// Of `all` what may have a key of `wanted`.
+/// The granules of `all` that may have a key of `wanted`.
 fn with_keys(parts: &[Arc<Part>], all: Vec<MarkRanges>, wanted: Vec<MarkRanges>) -> Result<Vec<MarkRanges>> {
     if wanted == all { Ok(all) } else { Ok(with_same_keys(parts, &all, &wanted)?) }
 }

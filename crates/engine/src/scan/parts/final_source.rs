@@ -29,24 +29,24 @@ pub(crate) struct FinalSource {
     description: String,
 }
 
-/// What the threads share.
+/// State that the threads share.
 struct Layers {
     layers: Vec<FinalLayer>,
     /// The first that no thread has taken.
     next: AtomicUsize,
-    /// What is read of the parts.
+    /// The granules to read.
     stored: Vec<usize>,
     output: FinalOutput,
     metrics: Arc<ReadMetrics>,
 }
 
-/// What becomes of the rows of a merge.
+/// What happens to the rows of a merge.
 struct FinalOutput {
     /// A column each.
     slots: Vec<Slot>,
     /// By slot: of a virtual column that is the same in all rows of a part, a row for each part.
     of_parts: Vec<Option<ArrayRef>>,
-    /// Of each part of the snapshot.
+    /// One for each part of the snapshot.
     granule_rows: Vec<u64>,
     schema: SchemaRef,
 }
@@ -126,7 +126,7 @@ impl Iterator for LayerBlocks {
 }
 
 impl FinalOutput {
-    /// `batch` has the stored columns, and behind them the places of the rows if others are asked for.
+    /// `batch` has the stored columns, then the places of the rows if other columns are wanted.
     fn block(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let places = batch.columns().last().and_then(|places| places.as_primitive_opt::<UInt64Type>());
         let mut stored = batch.columns().iter();

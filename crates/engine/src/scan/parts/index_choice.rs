@@ -7,7 +7,7 @@ use crate::scan::source::ScanRequest;
 use crate::settings::Settings;
 
 /// The skip indexes of the table that the query may use and that say something of its conditions. An error
-/// if the settings demand an index that is of no use.
+/// if the settings demand an index that the query cannot use.
 pub(super) fn choose(
     request: &ScanRequest,
     spec: &PartSpec,

@@ -1,4 +1,5 @@
-//! What each index left of a table, for EXPLAIN indexes = 1: in ClickHouse's shape, an index a block of lines.
+//! The parts and granules that each index leaves, for EXPLAIN indexes = 1: in ClickHouse's format, a block of lines
+//! for each index.
 //!
 //! Beside ClickHouse's indexes there are `ZoneMap`, the bounds of granules of any column, and
 //! `QueryConditionCache`. `Min-Max` are the bounds of every column, not only of those of the partition key.
@@ -16,7 +17,7 @@ use basalt_parts::{
 
 use super::selection::Selection;
 
-/// Ranges of a condition that are told, at most.
+/// Ranges of a condition that are shown, at most.
 const RANGES_MAX: usize = 4;
 
 /// How the primary index is searched: always by halves of what may match.
@@ -43,13 +44,13 @@ pub(super) fn lines(selection: &Selection) -> Result<Vec<String>> {
 /// A report that is being made.
 struct Report<'a> {
     selection: &'a Selection,
-    /// What each part has left.
+    /// The granules that each part has left.
     left: Vec<MarkRanges>,
     lines: Vec<String>,
 }
 
 impl Report<'_> {
-    /// What comes with the values of the columns themselves.
+    /// The indexes that every column has.
     fn key(&mut self, index: &str) -> Result<()> {
         let selection = self.selection;
         let before = counts(&self.left);
@@ -137,7 +138,7 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// What is read in the end.
+    /// The granules that are read.
     fn read(&mut self) {
         let before = counts(&self.left);
         self.left = self.selection.parts.iter().map(|(_, marks)| marks.clone()).collect();
@@ -155,7 +156,7 @@ impl Report<'_> {
         self.lines.push(format!("    Granules: {}/{}", left.1, before.1));
     }
 
-    /// What the query says of the elements of a skip index; `None` if nothing.
+    /// The condition on the elements of a skip index; `None` if there is none.
     fn condition(&self, predicate: &Predicate, index: &SkipIndex) -> Result<Option<String>> {
         let all = |parts: &[Predicate]| -> Result<Vec<Option<String>>> {
             parts.iter().map(|part| self.condition(part, index)).collect()
@@ -254,7 +255,7 @@ fn joined(word: &str, mut all: Vec<String>) -> String {
 fn literal(ty: &SqlType, values: &ArrayRef) -> String {
     let mut text = Vec::new();
     let written = write_value(ty, values, 0, &mut text, Style::Quoted, &TextSettings::default());
-    // What has no text is told as what it is.
+    // A value without a text is shown by its kind.
     written.map_or_else(|_| ty.to_string(), |()| String::from_utf8_lossy(&text).into_owned())
 }
 

@@ -6,7 +6,7 @@ use basalt_parts::{KeyElement, PartSpec};
 use super::mode::Mode;
 
 /// The mode in which the rows of a part come in `order`: columns of the parts, and how each is sorted. `None` if
-/// there is none. `is_fixed` tells columns that have one value in all rows that the query wants.
+/// there is none. `is_fixed` is true for columns that have one value in all rows that the query wants.
 pub(super) fn mode(
     spec: &PartSpec,
     order: &[(usize, SortOptions)],

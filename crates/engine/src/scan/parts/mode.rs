@@ -3,7 +3,7 @@
 /// In which form the rows leave the scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// As they come.
+    /// In any order.
     Anyhow,
     /// A last column says which row it is: see [`super::rows`].
     WithPlaces,

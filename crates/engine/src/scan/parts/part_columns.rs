@@ -112,7 +112,7 @@ pub(super) fn decided(
     Ok(Some(Decided { kept, others }))
 }
 
-/// What conditions on virtual columns say of the parts of a snapshot.
+/// Parts of a snapshot that conditions on virtual columns keep.
 pub(super) struct Decided {
     /// A bit for each part.
     pub(super) kept: BooleanBuffer,

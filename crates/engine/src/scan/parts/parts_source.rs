@@ -30,7 +30,7 @@ use crate::scan::source::{BlockIterator, BlockSource, ColumnBounds, ScanRequest}
 /// More parts than this are not merged row by row: sorting is faster.
 const STREAMS_MAX: usize = 32;
 
-/// What is left of a snapshot after pruning, and how it is read.
+/// A snapshot after pruning, and how it is read.
 pub(crate) struct PartsSource {
     request: ScanRequest,
     selection: Arc<Selection>,
@@ -39,7 +39,7 @@ pub(crate) struct PartsSource {
     caches: TableCaches,
     /// Parts for which the condition cache has entries.
     noted: u64,
-    /// Rows that pass all conditions, if the zones told; set when first asked for.
+    /// Rows that pass all conditions, if zone maps know; set at the first call.
     counted: OnceLock<Option<u64>>,
 }
 

@@ -1,4 +1,4 @@
-//! What every thread of a scan does: which columns, which conditions in which order, what comes out.
+//! The plan of a scan, for every thread: which columns, which conditions in which order, which output.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -23,7 +23,7 @@ use crate::scan::conjunct::conjuncts;
 use crate::scan::numbering::Numbering;
 use crate::scan::source::ScanRequest;
 
-/// Output columns behind a filter count for less: most granules end before they are read.
+/// Output columns of a filtered scan count for less: most granules end before they are read.
 const FILTERED_SHARE: u64 = 8;
 
 /// The plan of one scan; shared by its threads.
@@ -31,7 +31,7 @@ pub(super) struct ScanPlan {
     pub(super) stored: SchemaRef,
     /// The columns that are touched.
     pub(super) slots: Vec<Slot>,
-    /// By slot: of a virtual column that is the same in all rows of a part, a row for each part.
+    /// By slot: for a virtual column that is the same in all rows of a part, a row for each part.
     pub(super) of_parts: Vec<Option<ArrayRef>>,
     /// By stored column.
     pub(super) slot_of: Vec<Option<usize>>,
@@ -41,7 +41,7 @@ pub(super) struct ScanPlan {
     pub(super) numbers: Vec<Option<Arc<Numbering>>>,
     pub(super) mode: Mode,
     pub(super) schema: SchemaRef,
-    /// Of decoded blocks.
+    /// The cache of decoded blocks.
     pub(super) cache: Option<Arc<BlockCache>>,
     pub(super) steps: Vec<FilterStep>,
     /// Granules that earlier queries found to have no row for these conditions.

@@ -1,4 +1,4 @@
-//! What a condition says of the values of one column, as ranges that zones of granules are compared with.
+//! A condition as ranges of one column, which zone maps of granules are compared with.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) enum Exactness {
     Exact,
 }
 
-/// A stored column, and the ranges of its values that `expr` stands for.
+/// A stored column, and the ranges of its values that `expr` means.
 pub(super) fn ranges_of(
     expr: &Arc<dyn PhysicalExpr>,
     exactness: Exactness,

@@ -17,21 +17,21 @@ use super::{index_choice, part_columns};
 use crate::scan::source::ScanRequest;
 use crate::scan::{ColumnCondition, ValueSet};
 
-/// What is to be read.
+/// The parts and granules to read.
 #[derive(Clone)]
 pub(super) struct Selection {
     /// The epoch of the condition cache, read before the parts were.
     pub(super) epoch: u64,
     pub(super) spec: Arc<PartSpec>,
-    /// What the key, zones and bounds were asked for.
+    /// The conditions on the key, zones and bounds.
     pub(super) conditions: Arc<Vec<KeyCondition>>,
-    /// What the skip indexes were asked for.
+    /// The condition on the skip indexes.
     pub(super) predicate: Arc<Predicate>,
-    /// The skip indexes that say something of it.
+    /// The skip indexes that can use it.
     pub(super) indexes: Arc<Vec<SkipIndex>>,
     /// Every part of the table.
     pub(super) snapshot: Snapshot,
-    /// Of these the ones that conditions on virtual columns leave; `None` for all of them.
+    /// The parts that conditions on virtual columns leave; `None` for all of them.
     pub(super) kept: Option<BooleanBuffer>,
     /// Every part, also those without a granule left.
     pub(super) parts: Vec<(Arc<Part>, MarkRanges)>,
@@ -84,7 +84,7 @@ impl Selection {
         self.conditions.iter().any(|condition| condition.column == column && condition.ranges.is_point())
     }
 
-    /// The parts of which something is read.
+    /// The parts that are read, at least in part.
     pub(super) fn selected_parts(&self) -> impl Iterator<Item = &Arc<Part>> {
         self.parts.iter().filter(|(_, marks)| marks.selected() > 0).map(|(part, _)| part)
     }
@@ -96,7 +96,7 @@ impl Selection {
         (sum(selected), sum(total))
     }
 
-    /// Parts of which something is read.
+    /// The number of parts that are read, at least in part.
     pub(super) fn part_count(&self) -> usize {
         self.parts.iter().filter(|(_, marks)| marks.selected() > 0).count()
     }
@@ -109,7 +109,7 @@ impl Selection {
         self.parts.iter().map(rows).sum()
     }
 
-    /// Whether rows of the files are deleted: what the metadata says of values is not exact then.
+    /// Whether rows of the files are deleted: then the metadata about values are not exact.
     pub(super) fn has_deleted_rows(&self) -> bool {
         self.parts.iter().any(|(part, _)| part.deleted_count() > 0)
     }

@@ -1,5 +1,5 @@
-//! The work of a scan, shared by threads: each has its own stretch of granules, and who is done takes
-//! from the longest of the others.
+//! The work of a scan, shared by threads: each has its own range of granules, and a thread that is done takes from the
+//! longest queue of the others.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -71,7 +71,7 @@ impl TaskQueues {
         self.queues.len()
     }
 
-    /// The next task of thread `thread`: its own in order, then the last one of who has the most.
+    /// The next task of thread `thread`: its own in order, then the last one of the longest queue.
     pub(super) fn take(&self, thread: usize) -> Option<Task> {
         if let Some(task) = self.queues[thread].lock().pop_front() {
             return Some(task);

@@ -19,7 +19,7 @@ use super::tasks::{CHUNK_MARKS, Task, TaskQueues};
 /// Blocks of fewer rows wait for more, so that a selective filter does not make many tiny ones.
 const ROWS_MIN: usize = 8192;
 
-/// An iterator of blocks. An empty block stands for a chunk without rows: the chance to do other work.
+/// An iterator of blocks. An empty block is a chunk without rows: it lets other work run.
 pub(super) struct Worker {
     plan: Arc<ScanPlan>,
     tasks: Arc<TaskQueues>,
@@ -33,7 +33,7 @@ pub(super) struct Worker {
     /// Small blocks that wait to become one.
     waiting: Vec<RecordBatch>,
     waiting_rows: usize,
-    /// What is left of a block that is larger than `max_block_size`.
+    /// The rest of a block that is larger than `max_block_size`.
     rest: Option<RecordBatch>,
     is_done: bool,
 }
@@ -174,7 +174,7 @@ impl Worker {
     /// About `max_block_size` rows of `block`; the rest waits.
     fn cut(&mut self, block: RecordBatch) -> RecordBatch {
         let rows_max = self.plan.query.settings.max_block_size.clamp(1, 1 << 20) as usize;
-        // A little more is better than a tiny block behind.
+        // A slightly larger block is better than a tiny one after it.
         if block.num_rows() <= rows_max + rows_max / 8 {
             return block;
         }
