@@ -5,8 +5,8 @@ use std::path::Path;
 use basalt_base::fs::Storage;
 
 use super::{DIR, TestTable, compact_spec, files, number_spec, numbers, read_numbers};
+use crate::part::part_type::PartType;
 use crate::spec::PartSpec;
-use crate::table::PartType;
 
 /// Bytes of the values of ten rows.
 const TEN_ROWS_BYTES: u64 = 80;
