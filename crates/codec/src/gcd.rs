@@ -96,11 +96,11 @@ macro_rules! kernels {
             for value in values {
                 let value = <$int>::from_le_bytes(*value);
                 (low, high) = (low.min(value), high.max(value));
-                signed_low = signed_low.min(value as $signed);
-                signed_high = signed_high.max(value as $signed);
+                signed_low = signed_low.min(value.cast_signed());
+                signed_high = signed_high.max(value.cast_signed());
             }
-            let signed_span = signed_high.wrapping_sub(signed_low) as $int;
-            if high - low <= signed_span { low } else { signed_low as $int }
+            let signed_span = signed_high.wrapping_sub(signed_low).cast_unsigned();
+            if high - low <= signed_span { low } else { signed_low.cast_unsigned() }
         }
 
         fn $divisor(values: &[[u8; size_of::<$int>()]], base: $int) -> $int {

@@ -27,7 +27,7 @@ use super::file_name;
 use super::meta::{DataFile, META_FILE, PartMeta, SkipIndexMeta, encode_partition};
 use super::stored::{DATA_FILE, PRIMARY_FILE};
 use super::volume::value_bytes;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::index::skip_index::SkipIndex;
 use crate::index::zone_file::ZONES_FILE;
 use crate::key::partition::PartitionValue;
@@ -162,7 +162,7 @@ impl PartWriter {
         self.finish_columns()?;
         let mut written: Vec<Option<WrittenColumn>> = columns.iter().map(|_| None).collect();
         let bytes = AtomicU64::new(0);
-        for_each(columns.iter().zip(&mut written), self.threads, |(&position, written)| {
+        for_each::<_, Error>(columns.iter().zip(&mut written), self.threads, |(&position, written)| {
             let mut column = ColumnWriter::create(self.directory.path(), &self.spec, position)?;
             column.move_to_file(&self.directory)?;
             for values in values(position)? {
@@ -299,10 +299,14 @@ impl PartWriter {
     fn finish_columns(&mut self) -> Result<()> {
         let columns = std::mem::take(&mut self.columns);
         let mut written: Vec<Option<(usize, WrittenColumn)>> = columns.iter().map(|_| None).collect();
-        for_each(columns.into_iter().zip(&mut written), self.threads, |((position, column), written)| {
-            *written = Some((position, column.finish()?));
-            Ok(())
-        })?;
+        for_each::<_, Error>(
+            columns.into_iter().zip(&mut written),
+            self.threads,
+            |((position, column), written)| {
+                *written = Some((position, column.finish()?));
+                Ok(())
+            },
+        )?;
         self.written.extend(written.into_iter().flatten());
         self.written.sort_by_key(|(position, _)| *position);
         Ok(())

@@ -49,7 +49,7 @@ pub(super) fn sorted_picks(blocks: &[RecordBatch], spec: &PartSpec) -> Result<Op
 /// The rows of `batch` in the given order.
 fn gather(batch: &RecordBatch, order: &UInt32Array, threads: usize) -> Result<RecordBatch> {
     let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
-    for_each(columns.iter_mut(), threads, |column| {
+    for_each::<_, Error>(columns.iter_mut(), threads, |column| {
         *column = take(column, order, None)?;
         Ok(())
     })?;

@@ -10,8 +10,9 @@ use basalt_base::{Column, Columns, SqlType};
 use super::{TableParts, open};
 use crate::key::element::KeyElement;
 use crate::key::ranges::{KeyCondition, KeyRanges};
+use crate::limits::GRANULE_BYTES_DEFAULT;
 use crate::metrics::ReadMetrics;
-use crate::spec::{GRANULE_BYTES_DEFAULT, PartSpec};
+use crate::spec::PartSpec;
 
 const STRING_BYTES: usize = 1 << 20;
 
