@@ -4,6 +4,7 @@ mod acceptance;
 mod access;
 mod any_text;
 mod comparisons;
+mod compat;
 mod corruption;
 mod detaching;
 mod dictionary_bad_input;

@@ -31,7 +31,7 @@ fn find(dir: &Path, is_meant: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
 }
 
 /// The checksum at the end of the file.
-fn crc32c(bytes: &[u8]) -> u32 {
+pub(crate) fn crc32c(bytes: &[u8]) -> u32 {
     let step = |crc: u32, _| (crc >> 1) ^ (0x82f6_3b78 * (crc & 1));
     !bytes.iter().fold(!0, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), step))
 }

@@ -14,6 +14,7 @@ use basalt_base::fs::RealStorage;
 use basalt_base::{Column, Columns, SqlType};
 use basalt_codec::{CodecChain, CodecSpec};
 
+use crate::error::Error;
 use crate::index::predicate::Predicate;
 use crate::key::element::KeyElement;
 use crate::key::prune::MarkRanges;
@@ -22,7 +23,7 @@ use crate::part::meta::META_FILE;
 use crate::spec::PartSpec;
 use crate::table::TableParts;
 
-/// The recorded part of each version has the rows of [`rows`] and is called `all_1_1_0`.
+/// Each part of each version holds the rows of [`rows`]; `tests/compat/make` records them.
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/compat/part");
 
 fn spec() -> PartSpec {
@@ -64,11 +65,11 @@ fn rows() -> RecordBatch {
     RecordBatch::try_new(spec().schema(), columns).unwrap()
 }
 
-/// A table with a copy of the recorded part, because opening may change the directory.
-fn open(version: &str) -> (tempfile::TempDir, TableParts) {
+/// A table with a copy of the recorded part: opening may change a directory.
+fn open(version: &str, name: &str) -> (tempfile::TempDir, TableParts) {
     let dir = tempfile::tempdir().unwrap();
-    let from = Path::new(FIXTURES).join(version).join("all_1_1_0");
-    let to = dir.path().join("all_1_1_0");
+    let from = Path::new(FIXTURES).join(version).join(name);
+    let to = dir.path().join(name);
     fs::create_dir(&to).unwrap();
     for file in fs::read_dir(from).unwrap() {
         let file: PathBuf = file.unwrap().path();
@@ -78,9 +79,9 @@ fn open(version: &str) -> (tempfile::TempDir, TableParts) {
     (dir, parts)
 }
 
-#[test]
-fn part_of_version_1_is_read_pruned_and_merged() {
-    let (_dir, parts) = open("v1");
+#[track_caller]
+fn check(version: &str, name: &str) {
+    let (_dir, parts) = open(version, name);
     assert_eq!(parts.detached(), []);
     let part = Arc::clone(&parts.snapshot()[0]);
     let read = || part.read(&[0, 1, 2, 3, 4], 0..3, &Default::default()).unwrap();
@@ -98,8 +99,23 @@ fn part_of_version_1_is_read_pruned_and_merged() {
 }
 
 #[test]
+fn part_of_version_1_is_read_pruned_and_merged() {
+    check("v1", "all_1_1_0");
+}
+
+#[test]
+fn compact_part_of_version_2_is_read_pruned_and_merged() {
+    check("v2", "all_1_1_0");
+}
+
+#[test]
+fn wide_part_of_version_2_is_read_pruned_and_merged() {
+    check("v2", "all_2_2_0");
+}
+
+#[test]
 fn part_of_a_newer_version_is_refused_and_stays_where_it_is() {
-    let (dir, parts) = open("v1");
+    let (dir, parts) = open("v1", "all_1_1_0");
     drop(parts);
     let path = dir.path().join("all_1_1_0").join(META_FILE);
     let mut bytes = fs::read(&path).unwrap();
@@ -110,5 +126,10 @@ fn part_of_a_newer_version_is_refused_and_stays_where_it_is() {
     fs::write(&path, bytes).unwrap();
     let error = TableParts::open(Arc::new(RealStorage), dir.path(), spec()).unwrap_err();
     assert!(error.to_string().contains("has format version 99, this build reads up to 2"), "{error}");
+    let Error::NewerFormat { known, .. } = error else { panic!("{error}") };
+    assert!(
+        Path::new(FIXTURES).join(format!("v{known}")).is_dir(),
+        "tests/compat/make records a new version"
+    );
     assert!(path.exists());
 }
