@@ -8,8 +8,9 @@ CARGO ?= cargo
 setup: ## installs what the build needs, or says what to install
 	@scripts/setup
 
-build: setup ## target/release/basalt
+build: setup ## target/release/basalt, its debug information in target/release/basalt.debug
 	$(CARGO) build --release --workspace --locked
+	@scripts/split-debug
 	@scripts/link-target
 
 demo: build ## the main job, end to end, on embedded storage
