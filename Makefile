@@ -3,7 +3,7 @@
 
 CARGO ?= cargo
 
-.PHONY: setup build demo test fmt lint bench
+.PHONY: setup build demo test fmt lint miri bench
 
 setup: ## installs what the build needs, or says what to install
 	@scripts/setup
@@ -16,15 +16,23 @@ build: setup ## target/release/basalt, its debug information in target/release/b
 demo: build ## the main job, end to end, on embedded storage
 	@scripts/demo
 
-test: build ## every test that CI runs; the house rules (cargo xtask tidy) are one of them
+# The order is that of what a change breaks most: the format in a second, clippy before anything is compiled.
+test: lint build ## what CI runs; every harness of the fuzzer for some seconds and cargo xtask tidy are tests
+	@scripts/setup tests
 	$(CARGO) test --release --workspace --locked --no-fail-fast
+	@scripts/miri
 
 fmt:
 	$(CARGO) fmt --all
 
-lint: setup ## apart from `test`: clippy compiles all dependencies in its own way
+# Clippy needs the metadata of all dependencies, and shares what build scripts made with the build.
+lint: setup ## rustfmt and clippy; warnings are errors
 	$(CARGO) fmt --all --check
+	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) clippy --release --workspace --all-targets --locked -- -D warnings
+
+miri: ## tests of unsafe code under miri, where a nightly compiler has it
+	@scripts/miri
 
 bench: build ## ours beside its peers, one table
 	@bench/compare
