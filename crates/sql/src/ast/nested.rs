@@ -86,8 +86,8 @@ mod tests {
     #[test]
     fn added_columns_keep_their_place_and_order() {
         let parse = |text: &str| -> AlterTable {
-            let Statement::AlterTable(alter) = parse_statement(text.as_bytes()).unwrap() else { panic!() };
-            alter
+            let Statement::Alter(alter) = parse_statement(text.as_bytes()).unwrap() else { panic!() };
+            *alter
         };
         let nested = parse("ALTER TABLE t ADD COLUMN n Nested(x UInt8, y UInt8) FIRST, DROP COLUMN b");
         let flat = parse(
