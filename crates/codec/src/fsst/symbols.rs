@@ -113,7 +113,7 @@ fn sample(text: &[u8]) -> Vec<&[u8]> {
 /// How often codes occur in the sample.
 struct Counts {
     singles: [u32; CODES],
-    /// Of each code behind each other one.
+    /// The count of each pair of codes, one directly after the other.
     pairs: Vec<u16>,
     /// Where in `pairs` there is something.
     pairs_seen: Vec<u32>,

@@ -10,7 +10,7 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// Of 2^`bits` bits.
+    /// An empty filter of 2^`bits` bits.
     pub(super) fn of_bits(bits: u32) -> Filter {
         Filter { words: vec![0; 1 << bits.saturating_sub(u64::BITS.ilog2())], shift: u64::BITS - bits }
     }

@@ -13,7 +13,7 @@ const BUCKETS_MIN: usize = 32;
 /// Slots there are for each head that is taken, at least.
 const SLOTS_A_HEAD: usize = 4;
 
-/// Of the last slot of a bucket: some that belong here are in the next one.
+/// A flag of the last slot of a bucket: some entries of the bucket are in the next one.
 const GOES_ON: u64 = 1;
 const CODE_BIT: u32 = 1;
 const LENGTHS_BIT: u32 = CODE_BIT + u16::BITS;
@@ -42,7 +42,7 @@ pub(super) struct Reach {
     is_short: u64,
     /// Bit n if a token of n bytes more than the head fits.
     lengths: u32,
-    /// Of a head.
+    /// The bytes of a head.
     bytes: u32,
 }
 

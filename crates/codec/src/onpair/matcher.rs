@@ -58,7 +58,7 @@ impl TokenMatcher {
         matcher
     }
 
-    /// Of the single bytes.
+    /// A matcher that knows the single bytes only.
     pub(super) fn empty() -> TokenMatcher {
         TokenMatcher {
             pairs: vec![NO_PAIR; BYTES * BYTES],
@@ -200,7 +200,7 @@ fn word(string: &[u8], at: usize) -> u128 {
     short_word(rest)
 }
 
-/// Of fewer bytes, in two reads that overlap: a copy of unknown length would be a call.
+/// A word of fewer bytes, in two reads that overlap: a copy of unknown length would be a call.
 #[cold]
 fn short_word(rest: &[u8]) -> u128 {
     if let (Some(&front), Some(&back)) = (rest.first_chunk::<8>(), rest.last_chunk::<8>()) {

@@ -45,7 +45,7 @@ type Text = [u8; TOKEN_BYTES_MAX];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tokens {
     bits: u32,
-    /// Of all 2^bits codes.
+    /// The text of each of the 2^bits codes.
     texts: Vec<Text>,
     lengths: Vec<u8>,
     /// How many have a text.
