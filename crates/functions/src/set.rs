@@ -141,7 +141,7 @@ impl Keys {
 const ROWS_UNCHECKED: usize = 1 << 14;
 
 fn check_at(row: usize) -> Result<()> {
-    if row % ROWS_UNCHECKED == 0 { checkpoint() } else { Ok(()) }
+    if row.is_multiple_of(ROWS_UNCHECKED) { checkpoint() } else { Ok(()) }
 }
 
 /// The bytes of a hash table with `count` elements: a power of two of slots, at most 7/8 full.

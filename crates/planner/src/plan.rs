@@ -20,6 +20,9 @@ pub(crate) struct Subplan {
     pub(crate) totals: Option<LogicalPlan>,
 }
 
+/// The pairs of keys that a join compares: left and right.
+pub(crate) type JoinKeys = Vec<(Expr, Expr)>;
+
 /// Converts an error of DataFusion's plan builder.
 pub(crate) fn plan_error(error: datafusion::common::DataFusionError) -> Error {
     basalt_exec::error::from_datafusion(error)

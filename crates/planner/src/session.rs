@@ -116,7 +116,7 @@ impl<'a> Session<'a> {
     /// Enters a literal, which is not counted as a node: in ClickHouse a list of a million literals is one node.
     pub(crate) fn enter_literal(&self) -> Result<DepthGuard<'_>> {
         let before = self.literals.replace(self.literals.get() + 1);
-        if before % CHECKED_NODES == 0 {
+        if before.is_multiple_of(CHECKED_NODES) {
             checkpoint()?;
         }
         Ok(DepthGuard::enter(&self.expr_depth))

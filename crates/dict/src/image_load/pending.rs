@@ -98,7 +98,7 @@ impl LoadedImage {
     pub fn element_count(&self) -> u64 {
         match self {
             LoadedImage::InMemory(dictionary) => dictionary.stats().element_count,
-            LoadedImage::InFile(pending) => pending.element_count,
+            LoadedImage::InFile(pending) => pending.element_count(),
         }
     }
 }

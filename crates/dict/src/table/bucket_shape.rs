@@ -100,8 +100,8 @@ impl BucketShape {
         let (own, most) = match self.cells {
             _ if self.spills() => (SPILLING_LOAD_FACTOR, SPILLING_LOAD_FACTOR_MAX),
             ..=FEW_CELLS => (FEW_CELLS_LOAD_FACTOR, LOAD_FACTOR_MAX),
-            ..9 => (0.75, LOAD_FACTOR_MAX),
-            _ => (0.8, LOAD_FACTOR_MAX),
+            9.. => (0.8, LOAD_FACTOR_MAX),
+            _ => (0.75, LOAD_FACTOR_MAX),
         };
         wanted.map_or(own, |wanted| wanted.min(most))
     }

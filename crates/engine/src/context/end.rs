@@ -8,7 +8,7 @@ use basalt_base::{Error, Result};
 
 use crate::request::CancelHandle;
 
-/// Ends a query from outside; the default never does.
+/// What ends a query from outside.
 #[derive(Clone, Debug)]
 pub(crate) struct QueryEnd {
     pub(crate) cancel: CancelHandle,
@@ -16,13 +16,7 @@ pub(crate) struct QueryEnd {
 }
 
 impl QueryEnd {
-    /// The end of the query called `id`.
-    pub(crate) fn new(id: &str, time: TimeLimit, memory: MemoryTracker, cancel: CancelHandle) -> QueryEnd {
-        let status = Arc::new(QueryStatus::new(id, cancel.flag(), time, memory));
-        QueryEnd { cancel, status }
-    }
-
-    /// The same, whose memory counts for the server's.
+    /// The end of the query called `id`, whose memory counts for the server's.
     pub(crate) fn on_server(
         id: &str,
         time: TimeLimit,
@@ -54,11 +48,5 @@ impl QueryEnd {
 
     pub(crate) fn timed_out(&self) -> Error {
         self.status.timed_out()
-    }
-}
-
-impl Default for QueryEnd {
-    fn default() -> QueryEnd {
-        QueryEnd::new("", TimeLimit::default(), MemoryTracker::default(), CancelHandle::default())
     }
 }

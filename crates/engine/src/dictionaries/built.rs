@@ -10,19 +10,19 @@ use super::host::LoadHost;
 
 /// A new version, where it was built.
 pub(super) enum Built {
-    InMemory(Arc<dyn Dictionary>),
+    Memory(Arc<dyn Dictionary>),
     /// It answers from the file until it is read into memory.
-    InUnnamedFile(Box<UnnamedVersion>),
+    UnnamedFile(Box<UnnamedVersion>),
     /// In the dictionary's own file, which is not published yet.
-    InOwnFile(Box<PendingImage>),
+    OwnFile(Box<PendingImage>),
 }
 
 impl Built {
     pub(super) fn element_count(&self) -> u64 {
         match self {
-            Built::InMemory(dictionary) => dictionary.stats().element_count,
-            Built::InUnnamedFile(version) => version.dictionary().stats().element_count,
-            Built::InOwnFile(pending) => pending.element_count(),
+            Built::Memory(dictionary) => dictionary.stats().element_count,
+            Built::UnnamedFile(version) => version.dictionary().stats().element_count,
+            Built::OwnFile(pending) => pending.element_count(),
         }
     }
 }
@@ -30,8 +30,8 @@ impl Built {
 impl From<LoadedImage> for Built {
     fn from(image: LoadedImage) -> Built {
         match image {
-            LoadedImage::InMemory(dictionary) => Built::InMemory(dictionary),
-            LoadedImage::InFile(pending) => Built::InOwnFile(pending),
+            LoadedImage::InMemory(dictionary) => Built::Memory(dictionary),
+            LoadedImage::InFile(pending) => Built::OwnFile(pending),
         }
     }
 }

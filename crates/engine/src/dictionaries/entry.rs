@@ -167,8 +167,9 @@ impl DictionaryEntry {
     }
 
     pub(crate) fn state(&self) -> DictionaryState {
-        let state = self.state.read().clone();
-        DictionaryState { rows_read: self.progress.rows(), step: self.progress.step(), ..state }
+        let mut state = self.state.read().clone();
+        (state.rows_read, state.step) = (self.progress.rows(), self.progress.step());
+        state
     }
 
     pub(crate) fn rename(&self, database: &str, name: &str) {

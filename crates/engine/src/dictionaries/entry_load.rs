@@ -80,9 +80,9 @@ impl DictionaryEntry {
                 let (dictionary, failure) = file.save(host, &self.definition(), built, &origin, previous)?;
                 (dictionary, None, failure)
             }
-            (None, Built::InMemory(dictionary)) => (dictionary, None, reason.as_ref().map(fallback_reason)),
-            (None, Built::InUnnamedFile(unnamed)) => (Arc::clone(unnamed.dictionary()), Some(unnamed), None),
-            (None, Built::InOwnFile(_)) => {
+            (None, Built::Memory(dictionary)) => (dictionary, None, reason.as_ref().map(fallback_reason)),
+            (None, Built::UnnamedFile(unnamed)) => (Arc::clone(unnamed.dictionary()), Some(unnamed), None),
+            (None, Built::OwnFile(_)) => {
                 return Err(Error::logical("a dictionary without a file was loaded into one"));
             }
         };

@@ -116,7 +116,7 @@ pub(super) fn load(
             build(definition, &request, &destination, &mut rows, RowOrigin::Source)?
         }
         Some((version, _)) => match update(&definition.spec, version, &mut rows)? {
-            Updated::Few(version) => (Built::InMemory(version), None),
+            Updated::Few(version) => (Built::Memory(version), None),
             Updated::Many(version) => {
                 let destination = Destination::of(definition, Some(&version), file);
                 build(definition, &request, &destination, &mut rows, RowOrigin::Version(&version))?
@@ -146,17 +146,17 @@ fn charge_version(
     memory: &mut LoadMemory,
 ) -> Result<()> {
     match built {
-        Built::InMemory(version) => {
+        Built::Memory(version) => {
             let is_current = current.is_some_and(|current| Arc::ptr_eq(current, version));
             let contains_current = version.changes().is_some() || is_current;
             let coexisting = if contains_current { Coexisting::Nothing } else { Coexisting::Current };
             memory.become_version(version.memory_bytes(), coexisting)
         }
         // The current version is freed before this one is read into memory.
-        Built::InUnnamedFile(version) => {
+        Built::UnnamedFile(version) => {
             memory.become_version(version.dictionary().stats().bytes_allocated, Coexisting::Nothing)
         }
-        Built::InOwnFile(_) => Ok(()),
+        Built::OwnFile(_) => Ok(()),
     }
 }
 
@@ -198,7 +198,7 @@ fn ask_source(definition: &Arc<Definition>, identity: Identity, request: &LoadRe
         };
         build_cache(spec, surroundings)?
     };
-    let built = Built::InMemory(dictionary);
+    let built = Built::Memory(dictionary);
     Ok(Loaded { built, origin: Origin::default(), fallback_reason: None, memory: None })
 }
 
@@ -234,7 +234,7 @@ fn build(
         Destination::Memory => {}
     }
     let dictionary = build_rows(spec, form, &mut rows.blocks(origin)?)?;
-    Ok((Built::InMemory(dictionary), fallback_reason))
+    Ok((Built::Memory(dictionary), fallback_reason))
 }
 
 fn is_empty() -> Error {

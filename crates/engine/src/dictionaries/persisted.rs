@@ -113,13 +113,13 @@ impl PersistedFile {
     ) -> Result<(Arc<dyn Dictionary>, Option<Error>)> {
         let stamp = stamp(host.clock().now_us(), origin);
         let dictionary = match built {
-            Built::InOwnFile(pending) => {
+            Built::OwnFile(pending) => {
                 let dictionary = pending.publish(&stamp)?;
                 dictionary.check()?;
                 return Ok((dictionary, None));
             }
-            Built::InMemory(dictionary) => dictionary,
-            Built::InUnnamedFile(_) => {
+            Built::Memory(dictionary) => dictionary,
+            Built::UnnamedFile(_) => {
                 return Err(Error::logical("a dictionary with a file was loaded into another"));
             }
         };

@@ -45,12 +45,12 @@ pub(super) fn load(
     let (spill_dir, path) = (spill_dir(host), spill_dir(host).with_extension("bin"));
     let place = ImagePlace { storage, path: &path, definition: "", spill_dir: &spill_dir };
     Ok(match load_image(spec.clone(), blocks, form, &place, LoadBounds::default())? {
-        LoadedImage::InMemory(dictionary) => Built::InMemory(dictionary),
-        LoadedImage::InFile(pending) => Built::InUnnamedFile(Box::new(pending.open_unnamed()?)),
+        LoadedImage::InMemory(dictionary) => Built::Memory(dictionary),
+        LoadedImage::InFile(pending) => Built::UnnamedFile(Box::new(pending.open_unnamed()?)),
     })
 }
 
 /// Why there were two versions in memory.
 pub(super) fn fallback_reason(error: &Error) -> Error {
-    error.clone().within("the dictionary was reloaded in memory, next to its old version, for want of a file")
+    error.clone().within("the dictionary was reloaded in memory, next to its old version, because a file was not possible")
 }

@@ -55,9 +55,9 @@ fn check_keys(definition: &TableDefinition, keys: &[Expr]) -> Result<()> {
 struct PlannedAggregation {
     reads: Vec<String>,
     writes: Vec<String>,
-    /// Of the columns that are read.
+    /// The columns that are read.
     schema: SchemaRef,
-    /// Of the columns that are set, in order.
+    /// The new values of the columns that are set, in order.
     values: Vec<PlannedValue>,
 }
 

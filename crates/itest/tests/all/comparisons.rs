@@ -262,7 +262,7 @@ fn differences(server: &Server, ty: &str, constants: &[&str]) -> Vec<String> {
 
 #[track_caller]
 fn check(family: &Family) {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().expect("a directory");
     let server = Server::start(directory.path());
     let mut wrong = Vec::new();
     for (ty, values) in family.columns {
@@ -274,7 +274,7 @@ fn check(family: &Family) {
             }
             let rows: Vec<String> =
                 values.iter().enumerate().map(|(row, value)| format!("({value}, {})", 1 << row)).collect();
-            ask(&server, &format!("INSERT INTO t VALUES {}", rows.join(", "))).unwrap();
+            ask(&server, &format!("INSERT INTO t VALUES {}", rows.join(", "))).expect("an INSERT");
             let found = differences(&server, ty, family.constants);
             wrong.extend(found.into_iter().map(|difference| format!("{difference} in {table}")));
         }

@@ -86,7 +86,7 @@ fn a_large_reload_without_a_place_for_files_is_made_in_memory() {
     server.ask("SYSTEM RELOAD DICTIONARY d");
     assert_eq!(counts(&server, "new"), "190000\t126666\t190000\n");
     let told = server.ask(EXCEPTION);
-    assert!(told.contains("beside its old version, for want of a file"), "{told}");
+    assert!(told.contains("next to its old version, because a file was not possible"), "{told}");
 
     std::fs::remove_file(&tmp).expect("it is there");
     std::fs::rename(&away, &tmp).expect("a directory");
@@ -301,11 +301,11 @@ fn dictionaries_count_for_the_memory_of_the_server() {
     let data = tempdir().expect("a directory");
     let server = Server::start_with(data.path(), &["--max-server-memory-usage", "120000000"]);
     server.ask("CREATE TABLE control (rows UInt64) ENGINE = Memory");
-    let create = |name: &str| {
+    let create = |name: &str, settings: &str| {
         server.ask(&format!(
             "CREATE DICTIONARY {name} (id UInt64, value UInt32) PRIMARY KEY id SOURCE(CLICKHOUSE(QUERY \
              'SELECT cityHash64(number) AS id, number AS value FROM numbers((SELECT max(rows) FROM control))')) \
-             LAYOUT(HASHED()) LIFETIME(0)"
+             LAYOUT(HASHED()) LIFETIME(0){settings}"
         ));
     };
     let rows = |count: u64| {
@@ -315,8 +315,8 @@ fn dictionaries_count_for_the_memory_of_the_server() {
     let reload = |name: &str| server.post("", format!("SYSTEM RELOAD DICTIONARY {name}").as_bytes()).text();
     let ask = "SELECT sum(dictGet('first', 'value', cityHash64(number)) = number) FROM numbers(1000000)";
     rows(1_000_000);
-    create("first");
-    create("second");
+    create("first", "");
+    create("second", "");
     assert_eq!(server.ask(ask), "1000000\n");
     // A load that would be too large keeps the old version, and the error says what to do.
     rows(40_000_000);
@@ -340,7 +340,7 @@ fn dictionaries_count_for_the_memory_of_the_server() {
     server.ask("SYSTEM UNLOAD DICTIONARY first");
     // Pages of a file do not count.
     rows(6_000_000);
-    create("filed", "persist = 1");
+    create("filed", " SETTINGS(persist = 1)");
     assert_eq!(reload("filed"), "");
     rows(5_000_000);
     assert_eq!(reload("first"), "");

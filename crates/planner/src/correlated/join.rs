@@ -8,7 +8,7 @@ use datafusion::logical_expr::{Expr, Join, JoinType, LogicalPlan};
 use super::unnest::{Domain, Unnested, not_built};
 use crate::bound_expr::{case, default_value};
 use crate::float_keys;
-use crate::plan::plan_error;
+use crate::plan::{JoinKeys, plan_error};
 
 impl Domain<'_> {
     pub(super) fn join(&self, node: Join) -> Result<Unnested> {
@@ -38,7 +38,7 @@ impl Domain<'_> {
 
     /// The sides of a join, and the keys that match rows of the same domain row. A side without arguments stays as it
     /// is if every row of the join has a row of the other side.
-    fn sides(&self, node: &Join) -> Result<(Unnested, Unnested, Vec<(Expr, Expr)>)> {
+    fn sides(&self, node: &Join) -> Result<(Unnested, Unnested, JoinKeys)> {
         let left_uses = self.is_used_in(&node.left) || node.on.iter().any(|(key, _)| self.is_named_in(key));
         let right_uses = self.is_used_in(&node.right) || node.on.iter().any(|(_, key)| self.is_named_in(key));
         let (left, right) = (node.left.as_ref().clone(), node.right.as_ref().clone());

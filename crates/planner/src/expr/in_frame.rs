@@ -39,11 +39,11 @@ pub(super) fn in_frame(
         Toward::Start => row() - number(offset),
         Toward::End => row() + number(offset),
     };
-    if !ends_last && !(toward == Toward::Start && has_row) {
+    if !ends_last && (toward == Toward::End || !has_row) {
         let up_to_end = count_of(window, first(), frame.end_bound.clone());
         conditions.push(place.clone().lt_eq(up_to_end));
     }
-    if !starts_first && !(toward == Toward::End && has_row) {
+    if !starts_first && (toward == Toward::Start || !has_row) {
         let from_start = count_of(window, frame.start_bound.clone(), last());
         conditions.push((place + from_start).gt(count_of(window, first(), last())));
     }

@@ -12,7 +12,7 @@ use crate::bound_expr::{BoundExpr, case, contains, is_aggregate, is_unnest, is_w
 use crate::correlated;
 use crate::expr::{Binder, unify};
 use crate::float_keys;
-use crate::plan::plan_error;
+use crate::plan::{JoinKeys, plan_error};
 use crate::scope::{ColumnValue, Relation, Scope, ScopeColumn};
 use crate::session::Session;
 
@@ -214,7 +214,7 @@ fn bind_using(
     left_width: usize,
     names: &[String],
     kind: JoinKind,
-) -> Result<(Vec<(Expr, Expr)>, Vec<ScopeColumn>)> {
+) -> Result<(JoinKeys, Vec<ScopeColumn>)> {
     let mut keys = Vec::with_capacity(names.len());
     let mut merged = Vec::with_capacity(names.len());
     for name in names {

@@ -160,7 +160,7 @@ impl Running {
             };
             written.map_err(|e| cannot_spool(&e))?;
         }
-        let rest = stream::unfold(Sending::Rest(self), Sending::step);
+        let rest = stream::unfold(Sending::Rest(Box::new(self)), Sending::step);
         Ok(Body::from_stream(held_body(first)?.into_data_stream().map_err(io::Error::other).chain(rest)))
     }
 }
@@ -202,7 +202,7 @@ fn computed_here(body: Body) -> Body {
 
 /// The state of sending a body.
 enum Sending {
-    Rest(Running),
+    Rest(Box<Running>),
     Broken(Error),
     Ended,
 }

@@ -69,7 +69,7 @@ impl Database {
         drop(session);
         self.runtime.block_on(engine.shutdown());
         // The last round of background work may have it for a moment.
-        while Arc::strong_count(&engine) > 1 {
+        while Arc::strong_count(engine.instance()) > 1 {
             std::thread::yield_now();
         }
     }

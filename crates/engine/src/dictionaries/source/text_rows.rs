@@ -31,7 +31,8 @@ pub(super) struct TextBlocks<R> {
 impl<R: RowStream> TextBlocks<R> {
     pub(super) fn new(load: &LoadRequest, rows: R, with_time: bool, whence: &str) -> Result<TextBlocks<R>> {
         let columns = load.columns_of_rows(with_time);
-        let settings = TextSettings { zone: Arc::clone(&load.host).context(load.query(whence)).zone, ..TextSettings::default() };
+        let zone = Arc::clone(&load.host).context(load.query(whence)).zone;
+        let settings = TextSettings { zone, ..TextSettings::default() };
         let builders =
             columns.iter().map(|column| ColumnBuilder::new(&column.ty, &settings)).collect::<Result<_>>()?;
         Ok(TextBlocks {

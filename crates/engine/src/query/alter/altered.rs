@@ -196,7 +196,9 @@ impl<'a> Altered<'a> {
                 other.name
             );
         }
-        self.create.elements.retain(|element| clauses::column_in(element).is_none_or(|column| column.name != name));
+        self.create
+            .elements
+            .retain(|element| clauses::column_in(element).is_none_or(|column| column.name != name));
         if self.create.elements.iter().all(|element| clauses::column_in(element).is_none()) {
             bail!(BadArguments, "cannot DROP or CLEAR all columns");
         }
@@ -212,7 +214,7 @@ impl<'a> Altered<'a> {
         }
         let is_element =
             |column: &&ColumnDef| column.name.split_once('.').is_some_and(|(parent, _)| parent == name);
-        let columns = self.create.elements.iter().filter_map(column_in);
+        let columns = self.create.elements.iter().filter_map(clauses::column_in);
         columns.filter(is_element).map(|column| column.name.clone()).collect()
     }
 
@@ -306,7 +308,8 @@ impl<'a> Altered<'a> {
             return Ok(());
         }
         self.insert_position(position)?;
-        let is_it = |element: &TableElement| clauses::column_in(element).is_some_and(|column| column.name == name);
+        let is_it =
+            |element: &TableElement| clauses::column_in(element).is_some_and(|column| column.name == name);
         if let Some(at) = self.create.elements.iter().position(is_it) {
             let element = self.create.elements.remove(at);
             let to = self.insert_position(position)?;
@@ -379,12 +382,14 @@ impl<'a> Altered<'a> {
         let elements = &self.create.elements;
         match position {
             // Behind the last column, before indexes.
-            None => {
-                Ok(elements.iter().rposition(|element| clauses::column_in(element).is_some()).map_or(0, |at| at + 1))
-            }
+            None => Ok(elements
+                .iter()
+                .rposition(|element| clauses::column_in(element).is_some())
+                .map_or(0, |at| at + 1)),
             Some(ColumnPosition::First) => Ok(0),
             Some(ColumnPosition::After(name)) => {
-                let is_it = |element: &TableElement| clauses::column_in(element).is_some_and(|c| c.name == *name);
+                let is_it =
+                    |element: &TableElement| clauses::column_in(element).is_some_and(|c| c.name == *name);
                 match elements.iter().position(is_it) {
                     Some(at) => Ok(at + 1),
                     None => bail!(NoSuchColumnInTable, "cannot find column `{name}` to insert after"),

@@ -12,7 +12,6 @@ use arrow::datatypes::Float64Type;
 use basalt_base::types::common_type;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
-use super::binary;
 use crate::native_order::swap_halves;
 use crate::scalar::conversion::Converter;
 use crate::scalar::definition::{Call, Definition};
@@ -40,7 +39,7 @@ fn bind_pair(call: &Call<'_>, f: fn(f64, f64) -> f64) -> Result<Bound> {
     call.expect_number(0)?;
     call.expect_number(1)?;
     Ok(Bound::new(SqlType::Float64, move |args: &[Operand], rows| {
-        binary::zip::<Float64Type, Float64Type>(args, rows, f)
+        super::zip::zip::<Float64Type, Float64Type>(args, rows, f)
     }))
 }
 

@@ -25,7 +25,8 @@ fn table_with_too_many_broken_parts_stays_closed_as_it_is() {
     let limited =
         |parts_max, bytes_max| PartSpec { broken: BrokenLimits { parts_max, bytes_max }, ..number_spec() };
     for spec in [limited(1, 1 << 30), limited(100, 10)] {
-        let error = basalt_base::Error::from(open(&table.storage, spec).err().expect("too much is broken"));
+        let Err(error) = open(&table.storage, spec) else { panic!("too much is broken") };
+        let error = basalt_base::Error::from(error);
         assert_eq!(error.code(), ErrorCode::TooManyUnexpectedDataParts);
         assert!(error.message().starts_with("2 parts with "), "{error}");
         assert!(!table.storage.exists(&Path::new(DIR).join("detached")).unwrap());
@@ -44,7 +45,8 @@ fn record_of_a_finished_mutation_closes_nothing() {
     drop(parts);
     let waiting = storage.copy();
     waiting.damage(&record, |bytes| bytes[70] ^= 1);
-    let error = open(&waiting, number_spec()).err().expect("a part waits for it").to_string();
+    let Err(error) = open(&waiting, number_spec()) else { panic!("a part waits for it") };
+    let error = error.to_string();
     assert!(
         error.contains(&format!("mutation_{version}.txt")) && error.contains("remove the file"),
         "{error}"
