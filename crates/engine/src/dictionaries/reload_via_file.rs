@@ -52,5 +52,7 @@ pub(super) fn load(
 
 /// Why there were two versions in memory.
 pub(super) fn fallback_reason(error: &Error) -> Error {
-    error.clone().within("the dictionary was reloaded in memory, next to its old version, because a file was not possible")
+    error.clone().within(
+        "the dictionary was reloaded in memory, next to its old version, because a file was not possible",
+    )
 }
