@@ -33,6 +33,8 @@ const EXPLAINED: &[fn(&Case<'_>) -> bool] = &[
     reads_no_digits_in_padding,
     divides_decimals,
     looks_at_all_operands,
+    compares_no_mixed_arrays,
+    evaluates_below_is_null,
 ];
 
 pub(crate) fn is_explained(query: &Query, tables: &[Table], expected: &Answer, found: &Answer) -> bool {
@@ -154,6 +156,16 @@ fn truncates_downward(case: &Case<'_>) -> bool {
 fn finds_no_defaults(case: &Case<'_>) -> bool {
     let looks = case.sql.contains("hasAll(") || case.sql.contains("hasAny(");
     looks && case.tables.contains("Nullable(")
+}
+
+/// Arrays whose elements have no common type, such as Int64 and UInt64.
+fn compares_no_mixed_arrays(case: &Case<'_>) -> bool {
+    case.is_refused("ILLEGAL_TYPE_OF_ARGUMENT") && case.says("Array(Int64)") && case.says("UInt64")
+}
+
+/// An argument of `isNull` that fails; ClickHouse does not evaluate it if its type cannot be NULL.
+fn evaluates_below_is_null(case: &Case<'_>) -> bool {
+    case.is_refused("ILLEGAL_COLUMN") && (case.sql.contains("isNull(") || case.sql.contains("isNotNull("))
 }
 
 /// A FixedString of zero bytes as a number.
