@@ -46,7 +46,7 @@ struct ConfigFile {
     users: Users,
 }
 
-/// The users, of which there can be one.
+/// The users; only one is allowed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Users {

@@ -1,8 +1,8 @@
 //! Any bytes decode through any chain or are refused; what a chain encodes, it decodes to the same.
 //!
-//! The first byte says how many links the chain has, then comes each link (two bytes, the first of which
-//! chooses among the numbers that are known), the length of the output (two bytes), an edit of what the
-//! chain encodes (where, two bytes, and what stands there then), and what to decode and to encode.
+//! The input is, in order: the number of links (a byte), the links (two bytes each; the first one selects a codec), the
+//! length of the output (two bytes), a change of the encoded bytes (position, two bytes, and value), and the bytes to
+//! decode and to encode.
 
 use basalt_codec::{CHAIN_BYTES, CodecChain, Scratch};
 

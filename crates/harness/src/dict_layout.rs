@@ -37,7 +37,7 @@ fn parse(bytes: &[u8]) {
 fn load(bytes: &[u8]) {
     let [kind, shards, rows @ ..] = bytes else { return };
     let kind = LayoutKind::ALL[usize::from(*kind) % LayoutKind::ALL.len()];
-    // Of others keys are no numbers, or have several rows, or nothing is loaded.
+    // The other layouts have keys that are no numbers, several rows for a key, or nothing loaded.
     if !kind.takes_changes() {
         return;
     }

@@ -1,6 +1,6 @@
 //! A `part.meta` of any bytes opens the table or sets the part aside; reading it gives rows or an error.
 //!
-//! The checksum at the end is made right, so that the decoder behind it is reached.
+//! The checksum at the end is corrected first; otherwise no input would reach the decoder.
 
 use std::path::Path;
 use std::sync::Arc;

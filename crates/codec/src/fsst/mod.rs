@@ -1,13 +1,13 @@
 //! `FSST`: text as codes of a byte each, which stand for strings of up to eight bytes.
 //!
-//! "FSST: Fast Random Access String Compression" by Boncz, Neumann and Leis (PVLDB 13, 2020). Its symbols are
-//! found and matched otherwise here, see [`symbols`]. Codes know nothing of what stands before them, so the
-//! bytes of any row can be decoded alone, if one knows where its codes begin.
+//! "FSST: Fast Random Access String Compression" by Boncz, Neumann and Leis (PVLDB 13, 2020). Training and matching
+//! differ, see [`symbols`]. A code does not depend on the codes before it, so a row can be decoded alone if the
+//! position of its codes is known.
 //!
 //! # Layout
 //!
 //! ```text
-//! counts     8 x u8   of the symbols of 1, 2 .. 8 bytes; 255 together at most
+//! counts     8 x u8   the numbers of symbols of 1, 2 .. 8 bytes; at most 255 in total
 //! symbols             their bytes, the shortest symbols first: their order is their code
 //! codes               a byte a symbol; 255 is followed by a byte that stands for itself
 //! ```
@@ -18,7 +18,7 @@ use symbols::{Encoder, SYMBOL_BYTES_MAX, SYMBOLS_MAX, Symbol};
 
 use crate::{Codec, CodecError};
 
-/// The code in front of a byte that no symbol begins with.
+/// The code before a literal byte.
 const ESCAPE: u8 = u8::MAX;
 const _: () = assert!(SYMBOLS_MAX == ESCAPE as usize);
 
@@ -80,19 +80,19 @@ impl Decoder {
         }
         let lengths = (1..).zip(counts).flat_map(|(len, &count)| std::iter::repeat_n(len, count.into()));
         for (code, len) in lengths.enumerate() {
-            let (symbol, behind) =
+            let (symbol, after) =
                 rest.split_at_checked(len).ok_or(CodecError::Truncated { codec: "FSST" })?;
             decoder.symbols[code][..len].copy_from_slice(symbol);
             decoder.lengths[code] = len as u8;
-            rest = behind;
+            rest = after;
         }
         Ok((decoder, rest))
     }
 
-    /// Fills `out`, neither more nor less.
+    /// Fills `out` exactly.
     fn decode(&self, codes: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
         let (mut from, mut to) = (0, 0);
-        // Whole words are written, of which the symbol may be a part, while there is room for one.
+        // Writes whole words, which may be longer than the symbol, while they fit.
         while let (Some(&code), Some(word)) =
             (codes.get(from), out.get_mut(to..).and_then(<[u8]>::first_chunk_mut))
         {
@@ -123,7 +123,7 @@ impl Decoder {
     }
 }
 
-/// The byte behind a code that is no symbol's.
+/// The literal byte after an escape.
 #[cold]
 fn escaped(code: u8, next: Option<&u8>) -> Result<u8, CodecError> {
     if code != ESCAPE {

@@ -2,10 +2,10 @@
 //!
 //! # How
 //!
-//! Symbols are bred as in the paper: the sample is encoded with the symbols so far, what occurs often alone
-//! or behind each other are the candidates, and those that cover the most bytes are the next symbols;
-//! after [`GENERATIONS`] they are good. Several symbols may begin with the same three bytes, which the paper's hash
-//! table cannot hold: here they stand behind each other, and the longest that fits is taken.
+//! Training follows the paper. Each generation encodes the sample with the current symbols. The candidates
+//! are the symbols and pairs of symbols that occur often; those that cover the most bytes are the next symbols. There
+//! are [`GENERATIONS`] generations. The paper's hash table holds one symbol for each prefix of three bytes. Here all
+//! symbols with a prefix are stored next to each other, and the longest match wins.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -20,21 +20,21 @@ pub(super) const SYMBOL_BYTES_MAX: usize = size_of::<u64>();
 
 const GENERATIONS: usize = 5;
 
-/// The sample is so many runs of the text.
+/// The number of runs of the text in the sample.
 const SAMPLE_RUNS: usize = 32;
 const RUN_BYTES: usize = 512;
 
-/// In the breeding, a byte that no symbol covers counts as this code and its value.
+/// In training, a byte that no symbol covers has the code `LITERAL` plus its value.
 const LITERAL: usize = 256;
 const CODES: usize = 2 * LITERAL;
 
-/// What a candidate must occur.
+/// The occurrences that a candidate needs.
 const OCCURRENCES_MIN: u32 = 3;
 
-/// A byte alone is worth more than it covers, since without a symbol it takes two.
+/// A single byte gains more than it covers: without a symbol it takes two bytes.
 const SINGLE_BYTE_GAIN: u32 = 8;
 
-/// Up to eight bytes; those behind its length are 0.
+/// Up to eight bytes, padded with zeroes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Symbol {
     len: u8,
@@ -50,24 +50,24 @@ impl Symbol {
         usize::from(self.len)
     }
 
-    /// The bytes, zeroes behind them.
+    /// The bytes, padded with zeroes.
     pub(super) fn bytes(self) -> [u8; SYMBOL_BYTES_MAX] {
         self.word.to_le_bytes()
     }
 
-    /// Both together, or as much as a symbol may have.
+    /// The concatenation, cut to the longest symbol.
     fn followed_by(self, next: Symbol) -> Symbol {
         let len = (self.len() + next.len()).min(SYMBOL_BYTES_MAX);
         let word = self.word | next.word.checked_shl(8 * u32::from(self.len)).unwrap_or(0);
         Symbol { len: len as u8, word }
     }
 
-    /// The bytes that it covers each time.
+    /// The bytes that an occurrence saves.
     fn gain(self) -> u32 {
         if self.len == 1 { SINGLE_BYTE_GAIN } else { u32::from(self.len) }
     }
 
-    /// Which bits of a word belong to it.
+    /// The bits of a word that belong to the symbol.
     fn mask(self) -> u64 {
         u64::MAX >> (u64::BITS - 8 * u32::from(self.len))
     }
@@ -75,22 +75,22 @@ impl Symbol {
 
 /// The symbols for texts like `text`, in the order of their lengths.
 pub(super) fn train(text: &[u8]) -> Vec<Symbol> {
-    COUNTS.with_borrow_mut(|counts| breed(&sample(text), counts))
+    COUNTS.with_borrow_mut(|counts| train_on(&sample(text), counts))
 }
 
 thread_local! {
-    /// Half a megabyte, of which little is touched: kept, so that a block need not get it anew.
+    /// Half a megabyte that each block reuses.
     static COUNTS: RefCell<Counts> = RefCell::new(Counts::new());
 }
 
-/// `counts` are all 0, before and behind.
-fn breed(runs: &[&[u8]], counts: &mut Counts) -> Vec<Symbol> {
+/// Trains on `runs`. `counts` is zero before and after.
+fn train_on(runs: &[&[u8]], counts: &mut Counts) -> Vec<Symbol> {
     let mut symbols = Vec::new();
     for generation in 1..=GENERATIONS {
         let encoder = Encoder::new(&symbols);
-        // The last generation only drops what the one before did not need.
+        // The last generation only drops symbols that the one before did not use.
         let with_pairs = generation < GENERATIONS;
-        // The first generations are rough whatever they see.
+        // Early generations are rough, so they see less of the sample.
         let seen = (runs.len() * generation * generation).div_ceil(GENERATIONS * GENERATIONS);
         for run in &runs[..seen] {
             if with_pairs { counts.add::<true>(&encoder, run) } else { counts.add::<false>(&encoder, run) }
@@ -101,7 +101,7 @@ fn breed(runs: &[&[u8]], counts: &mut Counts) -> Vec<Symbol> {
     symbols
 }
 
-/// Runs from all over the text, or all of it.
+/// Evenly spaced runs of the text, or all of a short text.
 fn sample(text: &[u8]) -> Vec<&[u8]> {
     if text.len() <= SAMPLE_RUNS * RUN_BYTES {
         return text.chunks(RUN_BYTES).collect();
@@ -115,7 +115,7 @@ struct Counts {
     singles: [u32; CODES],
     /// The count of each pair of codes, one directly after the other.
     pairs: Vec<u16>,
-    /// Where in `pairs` there is something.
+    /// The positions of `pairs` that are not 0.
     pairs_seen: Vec<u32>,
 }
 
@@ -212,7 +212,7 @@ struct Candidate {
     symbol: Symbol,
     mask: u64,
     code: u8,
-    /// No other one behind it has the same slot.
+    /// Whether the next candidate has another slot.
     is_last: bool,
 }
 
@@ -220,17 +220,17 @@ struct Candidate {
 const SLOTS: usize = 1 << SLOT_BITS;
 const SLOT_BITS: u32 = 11;
 
-/// What `starts` has for bytes that no symbol begins with.
+/// The value of `starts` for a prefix without symbols.
 const NO_CANDIDATE: u16 = u16::MAX;
 
-/// What a text begins with; the code may be the escape.
+/// The longest match at the start of a text; the code may be the escape.
 struct Match {
     code: u8,
     len: usize,
 }
 
 impl Encoder {
-    /// `symbols` have their positions as codes.
+    /// The code of a symbol is its position in `symbols`.
     pub(super) fn new(symbols: &[Symbol]) -> Encoder {
         assert!(symbols.len() <= SYMBOLS_MAX, "a code is a byte");
         let mut encoder = Encoder {
@@ -251,7 +251,7 @@ impl Encoder {
         encoder
     }
 
-    /// Puts the candidates of a slot together, and enters where they are.
+    /// Groups the candidates by slot and sets `starts`.
     fn order(&mut self) {
         let slot = |candidate: &Candidate| slot_of_three(candidate.symbol.word);
         self.candidates.sort_unstable_by_key(|one| (slot(one), Reverse(one.symbol)));
@@ -263,12 +263,12 @@ impl Encoder {
         }
     }
 
-    /// The longest symbol that begins the text whose first bytes `word` has, all of them or at least eight.
+    /// The longest symbol at the start of a text of `text_bytes` bytes. `word` holds its first eight bytes.
     #[inline]
     fn longest(&self, word: u64, text_bytes: usize) -> Match {
         let mut start = usize::from(self.starts[slot_of_three(word)]);
         while let Some(Candidate { symbol, mask, code, is_last }) = self.candidates.get(start) {
-            // At the end of the text the zeroes behind it are none of its bytes.
+            // The padding of a short text is no match.
             if (word ^ symbol.word) & mask == 0 && symbol.len() <= text_bytes {
                 return Match { code: *code, len: symbol.len() };
             }
@@ -287,7 +287,7 @@ impl Encoder {
     /// Appends the codes of `text`.
     pub(super) fn encode(&self, text: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
-        // Every step writes two bytes, of which the second one counts behind an escape.
+        // Every step writes two bytes. The second one is kept only after an escape.
         out.resize(start + 2 * text.len(), 0);
         let codes = &mut out[start..];
         let (mut at, mut to) = (0, 0);
@@ -309,7 +309,7 @@ fn slot_of_three(word: u64) -> usize {
     (bytes.wrapping_mul(0x9e37_79b1) >> (u32::BITS - SLOT_BITS)) as usize
 }
 
-/// The first eight bytes, zeroes behind the end.
+/// The first eight bytes, padded with zeroes.
 #[inline]
 fn first_word(text: &[u8]) -> u64 {
     match text.first_chunk() {

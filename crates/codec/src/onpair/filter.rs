@@ -1,9 +1,9 @@
-//! A filter over fronts of texts: of any other it says for most that it is none of them.
+//! A Bloom filter with one hash function over prefixes of texts. It has false positives and no false negatives.
 
 /// Bytes of half a word of text.
 const HALF_BYTES: usize = size_of::<u64>();
 
-/// A bit for each front, found by its bytes.
+/// One bit per prefix, at the hash of its bytes.
 pub(super) struct Filter {
     words: Vec<u64>,
     shift: u32,
@@ -32,7 +32,7 @@ impl Filter {
     #[inline(always)]
     fn place(&self, word: u128, length: usize) -> (usize, u32) {
         let (low, high) = (word as u64, (word >> u64::BITS) as u64);
-        // What is no part of the front is shifted out.
+        // The shift drops the bytes after the prefix.
         let folded = if length <= HALF_BYTES {
             low << (8 * (HALF_BYTES - length))
         } else {

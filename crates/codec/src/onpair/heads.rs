@@ -1,39 +1,38 @@
-//! Tokens of three and four bytes, and which lengths those have that begin with four bytes: a hash table in buckets of two.
+//! A hash table of heads with buckets of two: tokens of three and four bytes, and the lengths of longer tokens.
 //!
-//! A look at a bucket compares both of its heads and takes no branch that depends on which of them it is.
+//! A lookup compares both heads of a bucket without a branch on which one matches.
 
 use super::sizes::TOKEN_BYTES_MAX;
 
 /// The longest head.
 pub(super) const HEAD_BYTES: usize = 4;
-/// Shorter ones of so many bytes are there too.
+/// The bytes of a short head.
 const SHORT_BYTES: usize = 3;
 
 const BUCKETS_MIN: usize = 32;
-/// Slots there are for each head that is taken, at least.
+/// The slots for each head, at least.
 const SLOTS_A_HEAD: usize = 4;
 
 /// A flag of the last slot of a bucket: some entries of the bucket are in the next one.
 const GOES_ON: u64 = 1;
 const CODE_BIT: u32 = 1;
 const LENGTHS_BIT: u32 = CODE_BIT + u16::BITS;
-/// Above it a key.
+/// The bits above it are the key.
 const KEY_BIT: u32 = LENGTHS_BIT + (TOKEN_BYTES_MAX - HEAD_BYTES + 1) as u32;
 
-/// What is known of heads.
+/// The table.
 pub(super) struct Heads {
-    /// 0 where there is none; the first of a bucket is taken first.
+    /// 0 in an empty slot. The first slot of a bucket is filled first.
     buckets: Vec<[u64; 2]>,
     taken: usize,
     shift: u32,
 }
 
-/// What is known of a head: from the lowest bit on [`GOES_ON`]; a code; the lengths of tokens, a bit each; the key. 0 where
-/// there is none.
+/// A slot, from the lowest bit on: [`GOES_ON`], a code, one bit for each length of a token, the key. 0 if it is empty.
 #[derive(Clone, Copy)]
 pub(super) struct Head(u64);
 
-/// What can be found in so many bytes of text.
+/// The tokens that fit into the rest of a text.
 #[derive(Clone, Copy)]
 pub(super) struct Reach {
     /// The bits of a head.
@@ -67,7 +66,7 @@ impl Head {
         (self.0 >> CODE_BIT) as u16
     }
 
-    /// Bit 0 for the token that the head is, the others for tokens of so many bytes more.
+    /// Bit 0 is set if the head is a token, bit n if a token has n bytes more.
     #[inline(always)]
     pub(super) fn lengths(self, reach: Reach) -> u32 {
         (self.0 >> LENGTHS_BIT) as u32 & reach.lengths
@@ -101,7 +100,7 @@ impl Heads {
         Heads { buckets: vec![[0; 2]; buckets], taken: 0, shift: u64::BITS - buckets.trailing_zeros() }
     }
 
-    /// Notes a token of `length` bytes, three or more, that begins so.
+    /// Enters a token of `length` bytes, at least three, that begins with the head.
     pub(super) fn add(&mut self, word: u32, length: usize, code: u16) {
         if self.taken * SLOTS_A_HEAD >= self.buckets.len() * 2 {
             self.grow();
@@ -146,7 +145,7 @@ impl Heads {
         let mut at = self.bucket(key);
         loop {
             let [one, other] = self.buckets[at];
-            // Not a choice, which the compiler would make a branch.
+            // Arithmetic, because the compiler would make a branch of a choice.
             let own = |head: u64| head & u64::from(head >> KEY_BIT == key).wrapping_neg();
             let found = own(one) | own(other);
             if (found != 0) | (other & GOES_ON == 0) {

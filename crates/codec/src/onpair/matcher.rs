@@ -1,11 +1,11 @@
 //! Finds the longest token that a text begins with.
 //!
-//! Tokens of two bytes are in an array. The first four bytes of the others are in a table ([`super::heads`]), which knows
-//! the tokens of three and four bytes and which lengths those have that begin so; these are in a table of their own, which
-//! is asked for one length after the other, the longest first. Since tokens were found in a sample, many a head has longer
-//! tokens that few texts go on with: a filter over the first five bytes says no before they are asked for, so one
-//! question answers most positions, and the branch behind it is guessed right. Another one, over all bytes of tokens,
-//! says no before the large table is read.
+//! Tokens of two bytes are in an array. A table of heads ([`super::heads`]) holds the first three or four bytes of the
+//! longer ones: the tokens of three and four bytes, and the lengths of the tokens that begin with a head. Tokens of
+//! five bytes and more are in a second table, which is searched by length, the longest first. Tokens come from a
+//! sample, so many heads have long tokens that few texts match. A filter over the first five bytes rejects these texts
+//! early, which decides most positions with one well-predicted branch. Another filter, over whole tokens, saves reads
+//! of the second table.
 
 use std::ops::Range;
 
@@ -14,30 +14,30 @@ use super::filter::Filter;
 use super::heads::{HEAD_BYTES, Heads, Reach};
 use super::sizes::{BYTES, TOKEN_BYTES_MAX};
 
-/// In the place of a code where there is no token: the code of a single byte is none of two.
+/// The absence of a token of two bytes. It is the code of a single byte, so no such token has it.
 const NO_PAIR: u16 = 0;
 const SLOTS_MIN: usize = 64;
-/// Bits of the filters, as powers of two: one of them is asked for each code, the other where that said yes.
+/// The sizes of the filters in bits, as powers of two. Each code tests the first, and the second after a hit.
 const FRONTS_BITS: u32 = 18;
 const LIKELY_BITS: u32 = 20;
-/// Bytes of a front.
+/// The bytes of a prefix in the filter.
 const FRONT_BYTES: usize = HEAD_BYTES + 1;
 
-/// The codes of strings.
+/// Encodes strings as codes.
 pub struct TokenMatcher {
-    /// The codes of tokens of two bytes, by these.
+    /// The codes of tokens of two bytes, indexed by the bytes.
     pairs: Vec<u16>,
     heads: Heads,
     long: LongTokens,
     /// The first five bytes of longer tokens.
     fronts: Filter,
-    /// All of them.
+    /// All bytes of longer tokens.
     likely: Filter,
 }
 
 /// Tokens of five bytes and more.
 struct LongTokens {
-    /// At most half of them are taken.
+    /// At most half of the slots are in use.
     slots: Vec<LongToken>,
     taken: usize,
     shift: u32,
@@ -46,7 +46,7 @@ struct LongTokens {
 #[derive(Clone, Copy, Default)]
 struct LongToken {
     word: u128,
-    /// 0 where there is none.
+    /// 0 in an empty slot.
     length: u32,
     code: u16,
 }
@@ -69,7 +69,7 @@ impl TokenMatcher {
         }
     }
 
-    /// Adds a token. Of one that comes again, one of its codes counts.
+    /// Adds a token. A token with several codes keeps one of them.
     pub(super) fn add(&mut self, code: u16, text: &[u8]) {
         let word = word(text, 0);
         match text.len() {
@@ -86,7 +86,7 @@ impl TokenMatcher {
         }
     }
 
-    /// Hands out the codes of the string that is `range` of `bytes`, in which more may follow.
+    /// Calls back with each code of the string at `range` of `bytes`.
     #[inline(always)]
     pub fn encode(&self, bytes: &[u8], range: Range<usize>, mut take: impl FnMut(u16)) {
         let (mut at, bytes) = (range.start, &bytes[..bytes.len().min(range.end + TOKEN_BYTES_MAX)]);
@@ -97,14 +97,14 @@ impl TokenMatcher {
         }
     }
 
-    /// The code and the length of the longest token that stands at `at` and has at most `rest` bytes, which are
-    /// there and at least one.
+    /// The code and the length of the longest token at `at` of at most `rest` bytes. `rest` is at least 1 and within
+    /// the string.
     #[inline(always)]
     pub(super) fn longest(&self, bytes: &[u8], at: usize, rest: usize) -> (u16, usize) {
         let word = word(bytes, at);
         let reach = Reach::of(rest);
         let head = self.heads.get(word as u32, reach);
-        // Bit 0 stays: it is the head itself.
+        // Bit 0 is the head itself, which the filter does not concern.
         let lengths =
             head.lengths(reach) & (1 | u32::from(self.fronts.may_have(word, FRONT_BYTES)).wrapping_neg());
         if lengths == 1 {
@@ -124,7 +124,7 @@ impl TokenMatcher {
         if lengths & 1 == 1 { (head.code(), reach.bytes()) } else { self.short(word, rest) }
     }
 
-    /// The longest token of less than four bytes, or than `rest` if that is less.
+    /// The longest token of at most three bytes and at most `rest` bytes.
     #[inline(always)]
     fn short(&self, word: u128, rest: usize) -> (u16, usize) {
         if rest >= HEAD_BYTES {
@@ -190,7 +190,7 @@ impl LongTokens {
     }
 }
 
-/// Up to sixteen bytes from `at` on as a number, zeroes behind them.
+/// Up to sixteen bytes from `at` on as a number, padded with zeroes.
 #[inline(always)]
 fn word(string: &[u8], at: usize) -> u128 {
     let rest = &string[at..];
@@ -200,7 +200,7 @@ fn word(string: &[u8], at: usize) -> u128 {
     short_word(rest)
 }
 
-/// A word of fewer bytes, in two reads that overlap: a copy of unknown length would be a call.
+/// A word of fewer than sixteen bytes, in two overlapping reads. A copy of unknown length would be a function call.
 #[cold]
 fn short_word(rest: &[u8]) -> u128 {
     if let (Some(&front), Some(&back)) = (rest.first_chunk::<8>(), rest.last_chunk::<8>()) {
@@ -212,7 +212,7 @@ fn short_word(rest: &[u8]) -> u128 {
     rest.iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte))
 }
 
-/// A number of `length` bytes, of which `front` is the first half or more, and `back` as many of the last ones.
+/// A number of `length` bytes. `front` is at least their first half, and `back` as many of the last ones.
 #[inline(always)]
 fn overlapping(front: u128, back: u128, half: usize, length: usize) -> u128 {
     front | back << (8 * (length - half))
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(longest("ab"), (256, 2));
         assert_eq!(longest("a"), (u16::from(b'a'), 1));
         assert_eq!(longest("zz"), (u16::from(b'z'), 1));
-        // What follows a string is none of it.
+        // The bytes after a string are not part of it.
         assert_eq!(matcher.longest(b"abcdefghijkl", 0, 2), (256, 2));
         assert_eq!(matcher.longest(b"ab", 0, 1), (u16::from(b'a'), 1));
         let mut codes = Vec::new();

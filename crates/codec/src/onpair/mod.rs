@@ -1,17 +1,17 @@
 //! OnPair: short strings as codes of a few bits, which stand for tokens of up to sixteen bytes.
 //!
 //! "OnPair: Short Strings Compression for Fast Random Access" by Gargiulo et al. (2025). Tokens are found
-//! in one pass over a sample: where two tokens stand beside each other often, they become one. Codes know nothing
-//! of what stands before them, so a string is decoded alone, a copy of sixteen bytes for each of its codes. Not
-//! a [`Codec`](crate::Codec): it holds many strings that are read one at a time.
+//! in one pass over a sample: two tokens that are often adjacent become one. A code does not depend on the codes
+//! before it, so a string is decoded alone, by a copy of sixteen bytes for each code. It is not a
+//! [`Codec`](crate::Codec): it holds many strings that are read one at a time.
 //!
 //! # Layout
 //!
-//! Of the tokens ([`Tokens::write`]); what the codes lie in is the caller's business:
+//! The tokens ([`Tokens::write`]). The caller stores the codes:
 //!
 //! ```text
-//! bits       u8              of a code: 8 to 16
-//! lengths    n x u8          of the tokens behind the 256 single bytes, 2 to 16; n is 2^bits - 256 at most
+//! bits       u8              the bits of a code: 8 to 16
+//! lengths    n x u8          the lengths of the tokens after the 256 single bytes, 2 to 16; n is at most 2^bits - 256
 //! end        u8              0
 //! tokens                     their bytes, in the same order
 //! ```
@@ -19,8 +19,8 @@
 //! # Invariants
 //!
 //! - **Every byte**: the first 256 tokens are the single bytes, so every string has codes.
-//! - **Every code**: there are 2^bits tokens, those that nobody named are empty: damaged codes decode to
-//!   something, and never beyond the tokens.
+//! - **Every code**: there are 2^bits tokens, and the unused ones are empty. Damaged codes decode to some text. They
+//!   never read past the tokens.
 
 mod filter;
 mod heads;
@@ -38,22 +38,22 @@ const CODEC: &str = "OnPair";
 const BITS_MIN: u32 = 8;
 const BITS_MAX: u32 = 16;
 
-/// A token, zeroes behind it.
+/// A token, padded with zeroes.
 type Text = [u8; TOKEN_BYTES_MAX];
 
-/// What each code stands for.
+/// The text of each code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tokens {
     bits: u32,
     /// The text of each of the 2^bits codes.
     texts: Vec<Text>,
     lengths: Vec<u8>,
-    /// How many have a text.
+    /// The number of tokens with a text.
     count: usize,
 }
 
 impl Tokens {
-    /// The tokens for strings like those of `sample`, at most 2^`bits` of them; `bits` is from 8 to 16.
+    /// Trains at most 2^`bits` tokens on `sample`. `bits` is from 8 to 16.
     pub fn train(sample: &[&[u8]], bits: u32) -> Tokens {
         train::train(sample, bits.clamp(BITS_MIN, BITS_MAX))
     }
@@ -66,7 +66,7 @@ impl Tokens {
         tokens
     }
 
-    /// Gives the next code to `text`. There must be one.
+    /// Gives the next code to `text`. A code must be free.
     fn add(&mut self, text: &[u8]) {
         self.texts[self.count][..text.len()].copy_from_slice(text);
         self.lengths[self.count] = text.len() as u8;
@@ -86,12 +86,11 @@ impl Tokens {
         self.count == self.texts.len()
     }
 
-    /// Puts the texts of `codes` back to back into `out`, and where each ends into `ends`, which have room for
-    /// [`TOKEN_BYTES_MAX`] bytes and a number a code. A code of more than [`Tokens::bits`] is taken for one with its
-    /// low bits.
+    /// Writes the texts of `codes` one after the other to `out`, and the end of each to `ends`. They need room for
+    /// [`TOKEN_BYTES_MAX`] bytes and one number per code. Bits of a code above [`Tokens::bits`] are ignored.
     #[inline(always)]
     pub fn decode(&self, codes: &[u16], out: &mut [u8], ends: &mut [u32]) {
-        // Both are as many as there are codes, a power of two.
+        // Both lengths are the number of codes, a power of two.
         let (texts, lengths) = (self.texts.as_slice(), &self.lengths[..self.texts.len()]);
         let mask = texts.len() - 1;
         let mut at = 0;
@@ -113,7 +112,7 @@ impl Tokens {
         (BYTES..self.count).for_each(|code| out.extend_from_slice(self.text(code)));
     }
 
-    /// What [`Tokens::write`] wrote, all of `input`.
+    /// Reads the bytes of [`Tokens::write`]; `input` holds nothing else.
     pub fn read(input: &[u8]) -> Result<Tokens, CodecError> {
         let truncated = || CodecError::Truncated { codec: CODEC };
         let (&bits, rest) = input.split_first().ok_or_else(truncated)?;
@@ -131,17 +130,17 @@ impl Tokens {
             if !(2..=TOKEN_BYTES_MAX).contains(&usize::from(length)) {
                 return Err(malformed(format!("a token of {length} bytes")));
             }
-            let (text, behind) = rest.split_at_checked(usize::from(length)).ok_or_else(truncated)?;
+            let (text, after) = rest.split_at_checked(usize::from(length)).ok_or_else(truncated)?;
             tokens.add(text);
-            rest = behind;
+            rest = after;
         }
         if !rest.is_empty() {
-            return Err(malformed(format!("{} bytes behind the tokens", rest.len())));
+            return Err(malformed(format!("{} bytes after the tokens", rest.len())));
         }
         Ok(tokens)
     }
 
-    /// What tokens for codes of so many bits take in memory.
+    /// The memory of tokens for codes of `bits` bits.
     pub fn bytes_of(bits: u32) -> usize {
         (TOKEN_BYTES_MAX + 1) << bits.clamp(BITS_MIN, BITS_MAX)
     }

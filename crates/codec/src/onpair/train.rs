@@ -1,16 +1,16 @@
-//! Finds tokens: one pass over a sample, in which neighbours that are often seen become one.
+//! Trains tokens in one pass over a sample: two tokens that are often adjacent become one.
 
 use super::Tokens;
 use super::matcher::TokenMatcher;
 use super::sizes::{BYTES, TOKEN_BYTES_MAX};
 
-/// Pairs that are counted at once; a pair that is seen seldom gives its place to another.
+/// The number of counters of pairs, as a power of two. A frequent pair evicts a rare one.
 const COUNTED_BITS: u32 = 17;
-/// Times that a pair is seen before it becomes a token, at least and at most.
+/// The occurrences after which a pair becomes a token: the lowest and the highest threshold.
 const SEEN_MIN: f64 = 2.0;
 const SEEN_MAX: f64 = 1000.0;
 
-/// Two tokens that stand beside each other, and how often.
+/// Two adjacent tokens, and how often they were seen.
 #[derive(Clone, Copy, Default)]
 struct Counted {
     pair: u32,
@@ -31,7 +31,7 @@ pub(super) fn train(sample: &[&[u8]], bits: u32) -> Tokens {
         }
         add_pairs_of(string, enough as u32, &mut tokens, &mut matcher, &mut counts);
         done += string.len();
-        // The codes are to last for the whole sample: what is given away too fast asks for more.
+        // The codes have to last for the whole sample: if they are used up too fast, the threshold rises.
         let given = (tokens.count - BYTES) as f64 / free;
         let step = if given > done as f64 / bytes_in_all as f64 { 1.002 } else { 0.998 };
         enough = (enough * step).clamp(SEEN_MIN, SEEN_MAX);
@@ -67,7 +67,7 @@ fn add_pairs_of(
     }
 }
 
-/// How often the pair was seen, this time included.
+/// The occurrences of the pair, including this one.
 fn count(counts: &mut [Counted], pair: u32) -> u32 {
     let place = pair.wrapping_mul(0x9e37_79b1) >> (u32::BITS - COUNTED_BITS);
     let counted = &mut counts[place as usize];

@@ -9,7 +9,7 @@ use tempfile::{TempDir, tempdir};
 
 use crate::versions::crc32c;
 
-/// Where a dictionary's file has its version, the checksum behind it and the magic, from its end.
+/// The size of the trailer of a dictionary's file, and the distance of the version from the end of the file.
 const TRAILER_BYTES: usize = 32;
 const VERSION_FROM_END: usize = 12;
 
@@ -17,7 +17,7 @@ fn recorded(what: &str) -> PathBuf {
     checkout().join("tests/compat").join(what)
 }
 
-/// The versions of which there is a directory, in their order.
+/// The recorded versions, in ascending order.
 fn versions(what: &str) -> Vec<u32> {
     let entries = std::fs::read_dir(recorded(what)).expect("it is in the checkout");
     let names = entries.map(|entry| entry.expect("readable").file_name().into_string().expect("UTF-8"));
