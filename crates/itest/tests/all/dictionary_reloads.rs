@@ -274,7 +274,8 @@ fn changes_count_for_the_memory_of_the_server() {
     let counts = || {
         server.ask(
             "SELECT countIf(startsWith(dictGet('d', 'name', number), concat(toString(number), 'x'))), \
-             countIf(startsWith(dictGet('d', 'name', number), concat('new', toString(number), 'x'))) FROM numbers(110000)",
+             countIf(startsWith(dictGet('d', 'name', number), concat('new', toString(number), 'x'))) FROM numbers(110000) \
+             SETTINGS max_block_size = 1000",
         )
     };
     let change = |rows: u64| {
