@@ -17,7 +17,7 @@ use crate::access::AccessPolicy;
 use crate::async_inserts::AsyncInserts;
 use crate::background::{Background, BackgroundWork, start_workers};
 use crate::catalog::CatalogStore;
-use crate::context::{ServerMemory, Services};
+use crate::context::{ServerMemory, Services, release_forever};
 use crate::data_dir;
 use crate::dictionaries::{DictionaryList, LoadWaitGraph, load_all, refresh_forever};
 use crate::instance::Instance;
@@ -61,7 +61,7 @@ pub struct EngineOptions {
     pub tls_ca_file: Option<PathBuf>,
     /// Gets lines about failures that no statement reports; `None`: they are lost.
     pub log: Option<fn(&str)>,
-    /// Returns free memory to the system: merges call it now and then. `None`: they do not.
+    /// Returns free memory to the system: called now and then. `None`: the allocator alone decides.
     pub release_memory: Option<fn()>,
 }
 
@@ -87,6 +87,10 @@ impl Engine {
         start_workers(&work, instance.services.processors);
         let list: Arc<dyn DictionaryList> = Arc::<Instance>::clone(&instance);
         instance.background.add(tokio::spawn(refresh_forever(Arc::downgrade(&list))));
+        if let Some(release) = instance.opener.release_memory {
+            let tracker = Arc::downgrade(instance.services.memory.tracker());
+            instance.background.add(tokio::spawn(release_forever(tracker, release)));
+        }
         if instance.loads_eagerly {
             load_all(&list);
         }

@@ -56,6 +56,12 @@ impl ServerTracker {
         self.estimate(false)
     }
 
+    /// Approximate bytes of free pages that the allocator keeps, and of memory outside it.
+    pub fn kept(&self) -> u64 {
+        let sample = Sample::now();
+        sample.resident.saturating_sub(u64::try_from(sample.allocated).unwrap_or(0))
+    }
+
     /// Registers `query` as a candidate for eviction.
     pub(super) fn watch(&self, query: &Arc<QueryStatus>) {
         let mut queries = lock(&self.queries);

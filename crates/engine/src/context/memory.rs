@@ -8,8 +8,9 @@
 //! refused.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use basalt_base::query::{QueryStatus, ServerTracker};
 use basalt_parts::{BlockCache, WorkMemory};
@@ -28,6 +29,10 @@ pub(crate) struct ServerMemory {
     dictionaries: DictionaryMemory,
     tracker: Arc<ServerTracker>,
 }
+
+/// How often [`release_forever`] looks at the memory, and the bytes of free pages that the process may keep.
+const RELEASE_PERIOD: Duration = Duration::from_secs(1);
+const KEPT_BYTES_MAX: u64 = 64 << 20;
 
 /// An operator that holds less does not spill: it would go to disk again and again for little.
 const SPILLED_SHARE: u64 = 16;
@@ -94,6 +99,22 @@ impl ServerMemory {
 
     pub(crate) fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
+    }
+}
+
+/// Returns free pages to the system until the database is closed. mimalloc does so only while memory is freed; an idle
+/// process would keep the pages of its last large query.
+pub(crate) async fn release_forever(tracker: Weak<ServerTracker>, release: fn()) {
+    loop {
+        tokio::time::sleep(RELEASE_PERIOD).await;
+        let Some(tracker) = tracker.upgrade() else { return };
+        let step = move || {
+            if tracker.kept() > KEPT_BYTES_MAX {
+                release();
+            }
+        };
+        // A step that panicked is repeated like any other.
+        let _ = tokio::task::spawn_blocking(step).await;
     }
 }
 

@@ -14,6 +14,6 @@ mod services;
 
 pub(crate) use events::ProfileEvents;
 pub(crate) use format_settings::{copy_settings, format_settings};
-pub(crate) use memory::ServerMemory;
+pub(crate) use memory::{ServerMemory, release_forever};
 pub(crate) use query::QueryContext;
 pub(crate) use services::Services;
