@@ -44,7 +44,7 @@ impl<'a, const BYTES: usize> Chunks<'a, BYTES> {
     #[inline(always)]
     pub fn chunk(&self, at: usize) -> &'a [u8; BYTES] {
         let place = std::ptr::with_exposed_provenance::<[u8; BYTES]>(self.places[at] as usize);
-        // SAFETY: so many bytes may be read there, and any bytes are a chunk.
+        // SAFETY: `BYTES` bytes are readable there, and any bytes are a chunk.
         unsafe { &*place }
     }
 

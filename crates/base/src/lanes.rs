@@ -118,7 +118,7 @@ fn ends<const FIRST: usize, const COUNT: usize>(words: __m512i) -> __m512i {
         }
         from
     };
-    // SAFETY: both are 64 bytes, of which any are a value.
+    // SAFETY: both are 64 bytes, and any bytes are a value.
     _mm512_permutexvar_epi16(unsafe { std::mem::transmute::<[u16; ALL], __m512i>(from) }, words)
 }
 

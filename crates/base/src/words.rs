@@ -243,7 +243,7 @@ impl<F: Form> Words<F> {
 impl<F> Words<F> {
     #[inline(always)]
     pub(crate) fn widest(self) -> __m512i {
-        // SAFETY: both are 64 bytes, of which any are a value.
+        // SAFETY: both are 64 bytes, and any bytes are a value.
         unsafe { std::mem::transmute(self.0) }
     }
 

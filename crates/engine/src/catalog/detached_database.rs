@@ -46,7 +46,7 @@ impl CatalogStore {
 
     fn reopen(&self, database: &str, opener: &TableOpener) -> Result<OpenedDatabase> {
         let listed = self.metadata.objects(database)?;
-        let mut data = StoredData::beside(self.uuids());
+        let mut data = StoredData::alongside(self.uuids());
         let opened = OpenedDatabase::open(listed, database, &mut data, opener);
         match opened.objects.values().find_map(still_open) {
             Some(error) => Err(error),

@@ -106,7 +106,7 @@ pub(super) struct StoredData {
 
 impl StoredData {
     /// For objects that are opened while others, with the uuids `used`, are open.
-    pub(super) fn beside(used: HashSet<Uuid>) -> StoredData {
+    pub(super) fn alongside(used: HashSet<Uuid>) -> StoredData {
         StoredData { used, ..StoredData::default() }
     }
 

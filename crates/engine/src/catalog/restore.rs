@@ -11,7 +11,7 @@ use crate::tables::{TableOpener, definition_of};
 
 impl CatalogStore {
     /// Restores and opens a table that could not be opened; the caller holds [`CatalogStore::ddl`]. All its files are
-    /// kept beside it as they were.
+    /// kept unchanged next to it.
     pub(crate) fn restore(&self, key: &ObjectKey, opener: &TableOpener) -> Result<()> {
         let Some(CatalogObject::Broken(_)) = self.find(&key.database, &key.name) else {
             self.get(&key.database, &key.name)?;

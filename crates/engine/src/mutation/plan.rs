@@ -88,8 +88,7 @@ enum Kind {
         is_light: bool,
     },
     Update(Vec<Vec<(usize, Expr)>>),
-    /// The values of the column go; commands behind this one see what it is read as then, and so do the
-    /// MATERIALIZED columns that are computed from it.
+    /// Deletes the values of the column. Later commands and MATERIALIZED columns computed from it see its default.
     Clear(usize, Expr, Vec<(usize, Expr)>),
     /// Nothing but what the TTL of the table does.
     Expire,

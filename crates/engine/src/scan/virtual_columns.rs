@@ -121,9 +121,8 @@ impl VirtualColumn {
         )
     }
 
-    /// The value in row `row` of a part with so many rows a granule, where it is not [of the
-    /// part](VirtualColumn::is_of_part). Inserted offsets are not kept: they are those in the part, as in a
-    /// ClickHouse whose table does not say otherwise.
+    /// The value in row `row`, of a column that is not [the same in the whole part](VirtualColumn::is_of_part). Inserted
+    /// offsets are not stored: they are the offsets in the part, as by default in ClickHouse.
     pub(super) fn in_row(self, row: u64, granule_rows: u64) -> u64 {
         if self == VirtualColumn::PartGranuleOffset { row / granule_rows } else { row }
     }

@@ -67,9 +67,9 @@ fn has_sound_manifest(path: &Path) -> bool {
 
 /// Sorted files never change, so a hard link keeps them; the others are copied.
 fn set_aside(path: &Path) -> Result<PathBuf> {
-    let beside = path.parent().unwrap_or(path);
+    let parent = path.parent().unwrap_or(path);
     let free =
-        (1..ASIDE_MAX).map(|number| beside.join(format!("damaged-{number}"))).find(|dir| !dir.exists());
+        (1..ASIDE_MAX).map(|number| parent.join(format!("damaged-{number}"))).find(|dir| !dir.exists());
     let aside = free.ok_or_else(|| Error::logical(format!("{} was restored too often", path.display())))?;
     let copy = || -> std::io::Result<()> {
         std::fs::create_dir_all(&aside)?;

@@ -1,7 +1,7 @@
 //! Splits FINAL into layers: ranges of the primary key that are merged independently, in parallel.
 //!
 //! Borders are only at the keys of first rows of granules. A granule that crosses a border is read for both layers,
-//! and each skips the rows of the other, so all rows of a key are in one layer. Ranges of which only one part has
+//! and each skips the rows of the other, so all rows of a key are in one layer. Ranges in which only one part has
 //! rows become layers of their own, because there is little to merge in them.
 
 use std::cmp::Ordering;

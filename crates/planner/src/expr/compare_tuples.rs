@@ -54,8 +54,8 @@ impl Binder<'_> {
                 (Some(rest), _, Operator::Eq) => self.logic(true, vec![first, rest])?,
                 (Some(rest), _, Operator::NotEq) => self.logic(false, vec![first, rest])?,
                 (Some(rest), Some(equal), _) => {
-                    let behind = self.logic(true, vec![equal, rest])?;
-                    self.logic(false, vec![first, behind])?
+                    let decided_later = self.logic(true, vec![equal, rest])?;
+                    self.logic(false, vec![first, decided_later])?
                 }
                 _ => first,
             });

@@ -164,8 +164,8 @@ impl Binder<'_> {
         let reversed = self.call("arrayReverse", vec![mask.clone()])?;
         let from_end = self.call("indexOf", vec![reversed, BoundExpr::uint8(1)])?;
         let length = self.call("length", vec![mask])?;
-        let behind = self.call("plus", vec![length, BoundExpr::uint8(1)])?;
-        let index = self.call("minus", vec![behind, from_end.clone()])?;
+        let one_past_end = self.call("plus", vec![length, BoundExpr::uint8(1)])?;
+        let index = self.call("minus", vec![one_past_end, from_end.clone()])?;
         let found = self.compare(Operator::NotEq, from_end, BoundExpr::uint8(0))?;
         let index = self.call("multiply", vec![index, found])?;
         self.call("toUInt32", vec![index])

@@ -1,5 +1,5 @@
 //! Strings as late as possible: a rule that moves [`DecodeOperator`] above filters, projections and limits of
-//! the groups, of which few are left there.
+//! the groups, where few groups are left.
 
 use std::sync::Arc;
 
