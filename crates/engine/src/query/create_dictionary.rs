@@ -15,7 +15,7 @@ use crate::dictionaries::DictionaryEntry;
 use crate::execution::Execution;
 use crate::planning::PlanningContext;
 
-/// Enters the dictionary; it is loaded when a query needs it, or now where that is wanted.
+/// Adds the dictionary to the catalog. It is loaded when a query first needs it, or now if the server loads eagerly.
 pub(super) fn create_dictionary(query: &Arc<Execution>, mut create: ast::CreateDictionary) -> Result<()> {
     let key = query.key_of(&create.name);
     let catalog = query.instance.catalog();
@@ -43,8 +43,8 @@ pub(super) fn create_dictionary(query: &Arc<Execution>, mut create: ast::CreateD
     Ok(())
 }
 
-/// Puts the value of each call in its place, as it is for this query: `DB currentDatabase()` names the database
-/// that the session is in now, wherever the dictionary is asked from.
+/// Replaces each call by its value in this query: `DB currentDatabase()` becomes the current database of this session,
+/// whichever session uses the dictionary later.
 fn evaluate_calls(query: &Arc<Execution>, args: &mut [(String, KeyValueArgument)]) -> Result<()> {
     for (_, value) in args {
         match value {
@@ -58,7 +58,7 @@ fn evaluate_calls(query: &Arc<Execution>, args: &mut [(String, KeyValueArgument)
     Ok(())
 }
 
-/// A number where the call gives a whole one, else a text.
+/// The value of the call: a number if it is a non-negative integer, else a string.
 fn evaluate(query: &Arc<Execution>, call: &FunctionCall) -> Result<Literal> {
     let planning = PlanningContext::new(query, HashMap::new());
     let plan = |expr: Expr| plan_constant(&expr, &planning.context());
@@ -67,7 +67,7 @@ fn evaluate(query: &Arc<Execution>, call: &FunctionCall) -> Result<Literal> {
     let (text, _) = plan(Expr::Function(FunctionCall::plain("toString", vec![call.clone()])))?;
     let Some(bytes) = text.as_binary_view_opt().filter(|text| text.is_valid(0)).map(|text| text.value(0))
     else {
-        bail!(BadArguments, "`{call}` is NULL, and no value of a parameter");
+        bail!(BadArguments, "`{call}` is NULL, but a parameter of a source needs a value");
     };
     let number = std::str::from_utf8(bytes).ok().and_then(|text| text.parse().ok());
     Ok(match number.filter(|_| ty.stripped().is_integer()) {

@@ -37,7 +37,7 @@ pub(super) async fn create_table(query: &Arc<Execution>, mut create: ast::Create
     }
 }
 
-/// Opens the table and enters it; `false` if it was there already.
+/// Opens the table and adds it to the catalog; `false` if it existed already.
 fn enter_table(query: &Arc<Execution>, key: &ObjectKey, mut create: ast::CreateTable) -> Result<bool> {
     let catalog = query.instance.catalog();
     let _ddl = catalog.ddl();
@@ -62,8 +62,8 @@ fn enter_table(query: &Arc<Execution>, key: &ObjectKey, mut create: ast::CreateT
     Ok(true)
 }
 
-/// Takes the columns of `AS SELECT` or `AS other` where the statement lists none; answers with the
-/// query that fills the table.
+/// Takes the columns of `AS SELECT` or `AS other` where the statement lists none; returns the query that fills the
+/// table.
 async fn complete_source(
     query: &Arc<Execution>,
     create: &mut ast::CreateTable,

@@ -16,7 +16,7 @@ pub(super) async fn create_view(query: &Arc<Execution>, mut create: ast::CreateV
     if create.materialized {
         bail!(NotImplemented, "CREATE MATERIALIZED VIEW is not implemented");
     }
-    // The plan says whether the query is one, and what its columns are.
+    // Planning checks the query and gives its columns.
     let planned = select::plan(query, create.query.as_ref().clone(), Default::default()).await?;
     if create.columns.is_empty() {
         create.columns = planned.columns.iter().map(column_def).collect::<Result<_>>()?;

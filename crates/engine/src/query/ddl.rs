@@ -1,4 +1,4 @@
-//! Which file runs which statement that changes the catalog or a table.
+//! Dispatches statements that change the catalog or a table to the files that run them.
 
 use std::sync::Arc;
 

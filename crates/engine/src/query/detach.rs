@@ -34,7 +34,7 @@ pub(super) fn detach(query: &Execution, detach: &DetachObject) -> Result<()> {
             return catalog.get(&key.database, &key.name).map(|_| ());
         };
         check_kind(&object, detach.kind, &key, "DETACH")?;
-        // Its holders keep its files open.
+        // Every reference to the object keeps its files open.
         drop(object);
         query.instance.background().cancel_table(&key);
         catalog.detach(&key, detach.permanently)?;
@@ -58,7 +58,7 @@ pub(super) fn attach(
     until_free(query, || attach_now(query, kind, &key, if_not_exists))
 }
 
-/// Tries until the object has no users; `attach` fails while it has.
+/// Calls `attach` until it returns no error that the object is still in use, for at most [`USERS_MAX_WAIT`].
 pub(super) fn until_free(query: &Execution, attach: impl Fn() -> Result<Option<Error>>) -> Result<()> {
     let started = Instant::now();
     loop {
@@ -73,7 +73,7 @@ pub(super) fn until_free(query: &Execution, attach: impl Fn() -> Result<Option<E
     }
 }
 
-/// The error that it is still in use, or nothing when it is there.
+/// Attaches the object, or returns the error that a query still uses it, after which the caller may try again.
 fn attach_now(
     query: &Execution,
     kind: ObjectKind,
@@ -111,7 +111,8 @@ pub(super) fn still_used(name: &str) -> Error {
     Error::new(ErrorCode::TableAlreadyExists, format!("`{name}` {message}"))
 }
 
-/// A scan may hold the files longer than the table, and to close them takes a moment: that is a reason to wait.
+/// Returns a failure to open files as a reason to try again: a scan may hold them longer than the table, and closing
+/// them takes a moment.
 pub(super) fn locked_as_used(attached: Result<()>) -> Result<Option<Error>> {
     match attached {
         Err(error) if error.code() == ErrorCode::CannotOpenFile => Ok(Some(error)),

@@ -36,7 +36,7 @@ pub(super) fn attach(query: &Execution, database: &str, if_not_exists: bool) -> 
     until_free(query, || attach_now(query, database, if_not_exists))
 }
 
-/// The error that it is still in use, or nothing when it is there.
+/// Attaches the database, or returns the error that a query still uses it, after which the caller may try again.
 fn attach_now(query: &Execution, database: &str, if_not_exists: bool) -> Result<Option<Error>> {
     let catalog = query.instance.catalog();
     let _ddl = catalog.ddl();

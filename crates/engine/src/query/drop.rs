@@ -59,7 +59,7 @@ fn drop_named(query: &Execution, drop: &ast::DropObject) -> Result<()> {
             None if drop.if_exists => {}
             None => drop_missing(query, &key)?,
             Some(object) => {
-                // A table keeps its data while it is held.
+                // The data of a table stays until the last reference to it is gone.
                 std::mem::drop(object);
                 query.instance.background().cancel_table(&key);
                 catalog.remove(&key.database, &key.name)?;

@@ -71,7 +71,7 @@ fn refused(query: &Execution, error: Error) -> Error {
     error
 }
 
-/// Applies the statement's own settings, and asks whether it may run under those that there were before.
+/// Applies the statement's own settings, and checks whether it may run under the settings before them.
 fn permit(statement: &Statement, settings: &mut Settings) -> Result<()> {
     let readonly = settings.readonly;
     settings.change(&changes(&clause_settings(statement)))?;
@@ -88,7 +88,8 @@ fn changes(settings: &[Setting]) -> Vec<(String, String)> {
     settings.iter().map(|setting| (setting.name.clone(), literal_text(&setting.value))).collect()
 }
 
-/// Runs SET: the session keeps what `query`, whose settings may be stricter than the session's, lets it.
+/// Runs SET. The settings of `query` may be stricter than the session's: a change that they refuse does not reach the
+/// session.
 fn set(session: &mut SessionState, query: &Execution, list: &[Setting]) -> Result<()> {
     let (parameters, settings): (Vec<_>, Vec<_>) =
         changes(list).into_iter().partition(|(name, _)| name.starts_with(PARAMETER));
@@ -139,7 +140,7 @@ fn context(session: &SessionState, request: &Request, settings: Settings) -> Que
 /// Bytes of a statement that the log and the list of processes keep.
 const TEXT_BYTES_MAX: usize = 100_000;
 
-/// Runs the statement; the log gets its end unless rows are still to be fetched.
+/// Runs the statement, and logs its end unless rows are still to be fetched.
 async fn dispatch(
     session: &mut SessionState,
     running: Running,

@@ -35,7 +35,7 @@ pub(super) async fn rows(running: Running, filter: &Expr, sync: bool, request: R
 async fn kill(query: &Arc<Execution>, filter: &Expr, sync: bool) -> Result<(Columns, RecordBatch)> {
     let mut killed = Vec::new();
     for id in picked_ids(query, filter).await? {
-        // A query does not kill itself; one that has ended meanwhile needs no killing.
+        // A query does not kill itself, and may have ended meanwhile.
         if id != query.id
             && let Some(other) = query.instance.processes().find(&id)
         {

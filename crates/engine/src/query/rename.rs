@@ -48,7 +48,8 @@ pub(super) fn exchange(
     catalog.rename(&[(left.clone(), right.clone()), (right, left)])
 }
 
-/// RENAME and EXCHANGE of TABLES move dictionaries too; of DICTIONARIES nothing else.
+/// RENAME TABLE and EXCHANGE TABLES move dictionaries too. With the keyword DICTIONARY, the object must be a
+/// dictionary.
 fn check_dictionary(catalog: &CatalogStore, kind: ObjectKind, key: &ObjectKey) -> Result<()> {
     match catalog.find(&key.database, &key.name) {
         Some(object) if kind == ObjectKind::Dictionary && !matches!(object, CatalogObject::Dictionary(_)) => {
@@ -75,7 +76,7 @@ impl Moves<'_> {
             return Err(Error::new(
                 ErrorCode::UnknownTable,
                 format!(
-                    "`{}.{}` has another name by then: an earlier pair moved it",
+                    "`{}.{}` was moved by an earlier pair of the statement",
                     from.database, from.name
                 ),
             ));

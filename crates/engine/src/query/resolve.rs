@@ -7,8 +7,8 @@ use crate::catalog::CatalogObject;
 use crate::execution::Execution;
 use crate::names::{ObjectKey, SYSTEM, check_name};
 
-/// Whether `key` is free for an object of `kind`, or OR REPLACE makes it so; under IF NOT EXISTS a taken name is no
-/// error.
+/// `true` if `key` is free for an object of `kind`, or OR REPLACE may free it. A taken name is an error, or `false`
+/// under IF NOT EXISTS.
 pub(super) fn is_free(
     query: &Execution,
     key: &ObjectKey,
@@ -47,7 +47,7 @@ pub(super) fn is_free(
     }
 }
 
-/// Whether DROP or DETACH, as `verb` says, of an object of this kind may name it.
+/// Checks that `DROP kind` or `DETACH kind`, as `verb` says, may name this object.
 pub(super) fn check_kind(
     object: &CatalogObject,
     kind: ObjectKind,
@@ -76,7 +76,7 @@ pub(super) fn check_kind(
     ))
 }
 
-/// The column as a CREATE statement has it.
+/// The definition of the column in a CREATE statement.
 pub(super) fn column_def(column: &Column) -> Result<ast::ColumnDef> {
     let ty = basalt_sql::parse_type(column.ty.to_string().as_bytes())?;
     Ok(ast::ColumnDef::new(column.name.clone(), Some(ty)))

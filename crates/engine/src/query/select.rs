@@ -24,10 +24,10 @@ use crate::outcome::{Outcome, QueryResult, ResultBlock};
 use crate::planning::{Physical, PlanningContext, collect, next_block};
 use crate::request::Request;
 
-/// Blocks that wait for the caller.
-const PARTS_WAITING: usize = 4;
+/// The most blocks that wait for the caller.
+const BLOCKS_WAITING_MAX: usize = 4;
 
-/// Plans a query on a thread that may block: subqueries run meanwhile.
+/// Plans a query on a thread that may block, because planning runs subqueries.
 pub(crate) async fn plan(
     query: &Arc<Execution>,
     ast: ast::Query,
@@ -103,7 +103,7 @@ pub(crate) fn format_of_outfile(path: &str) -> Result<String> {
 
 fn hand_over(running: Running, planned: Planned, started: Started, format: String) -> QueryResult {
     let query = Arc::clone(&running.query);
-    let (sender, receiver) = mpsc::channel(PARTS_WAITING);
+    let (sender, receiver) = mpsc::channel(BLOCKS_WAITING_MAX);
     let (columns, into_outfile) = (planned.columns.clone(), planned.into_outfile.clone());
     let status = Arc::clone(query.status());
     let produced = async move {

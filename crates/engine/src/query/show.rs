@@ -254,7 +254,7 @@ fn definition_rows(definition: &TableDefinition) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Rows of strings as a block; every row has as many as there are columns.
+/// Rows of strings as a block; every row has a string for each column.
 pub(super) fn strings_block(columns: &Columns, rows: Vec<Vec<String>>) -> Result<RecordBatch> {
     let arrays = (0..columns.len())
         .map(|at| {

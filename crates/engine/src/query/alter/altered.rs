@@ -112,7 +112,8 @@ impl<'a> Altered<'a> {
         &self.changes
     }
 
-    /// The new definition, checked by itself; no part needs the changes of names up to number `unneeded`.
+    /// The new definition, checked by itself. Its column history omits changes up to number `unneeded`, which no part
+    /// needs.
     pub(super) fn definition(&self, unneeded: u64) -> Result<TableDefinition> {
         let mut definition =
             definition_of(&self.old.database, &self.old.name, self.old.uuid, self.create.clone())?;
@@ -120,7 +121,7 @@ impl<'a> Altered<'a> {
         Ok(definition)
     }
 
-    /// Names that the old definition has and that go.
+    /// Names of the old definition that the statement drops or renames.
     pub(super) fn gone_names(&self) -> impl Iterator<Item = &String> {
         let gone = self.names.iter().map(|change| match change {
             NameChange::Renamed { from, .. } => from,
@@ -290,7 +291,7 @@ impl<'a> Altered<'a> {
 
     fn retype(&mut self, before: &ColumnDefinition, after: &ColumnDefinition) -> Result<()> {
         types::check_retype(self.old, before, after)?;
-        // What uses the column must understand the new type.
+        // Expressions that use the column must accept the new type.
         let users = self.create.elements.iter().filter_map(clauses::column_in).filter(|column| {
             let expr = column.default.as_ref().and_then(|(_, expr)| expr.as_ref());
             column.name == before.name || expr.is_some_and(|expr| names_column(expr, &before.name))
@@ -381,7 +382,7 @@ impl<'a> Altered<'a> {
     fn insert_position(&self, position: Option<&ColumnPosition>) -> Result<usize> {
         let elements = &self.create.elements;
         match position {
-            // Behind the last column, before indexes.
+            // After the last column, before indexes.
             None => Ok(elements
                 .iter()
                 .rposition(|element| clauses::column_in(element).is_some())

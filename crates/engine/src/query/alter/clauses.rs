@@ -9,8 +9,8 @@ use crate::tables::{KeyClause, TableDefinition, names_column};
 /// Settings that are fixed when the table is made.
 const FIXED: &[&str] = &["index_granularity", "index_granularity_bytes"];
 
-/// MODIFY ORDER BY: rows that are stored must be in the new order already, so only columns that `added` names,
-/// which have one value in all of them, may come to the key. The primary key stays.
+/// MODIFY ORDER BY: stored rows must be in the new order already. So only columns in `added` may join the key, because
+/// they have one value in all stored rows. The primary key stays.
 pub(super) fn modify_order_by(
     create: &mut CreateTable,
     old: &TableDefinition,

@@ -46,7 +46,7 @@ pub(super) fn alter(query: &Arc<Execution>, ast: &AlterTable) -> Result<()> {
     begun.mutations.iter().try_for_each(|(_, version)| mutation::wait(query, &key, &begun.table, *version))
 }
 
-/// A dictionary has nothing to be altered but its comment: CREATE OR REPLACE does the rest.
+/// Only the comment of a dictionary can be altered; CREATE OR REPLACE changes the rest.
 fn alter_dictionary(
     query: &Execution,
     key: &ObjectKey,
@@ -69,7 +69,7 @@ fn alter_dictionary(
     Ok(())
 }
 
-/// The steps that are left to run.
+/// The mutations that an ALTER has begun.
 struct Begun {
     table: Arc<dyn Table>,
     mutations: Vec<(Kind, u64)>,
@@ -100,7 +100,7 @@ fn kind(action: &AlterAction) -> Kind {
     }
 }
 
-/// Whether rows that are stored may expire at another time from now on.
+/// Whether the action may change when stored rows expire.
 fn sets_ttl(action: &AlterAction) -> bool {
     match action {
         AlterAction::ModifyTtl { .. } => true,
@@ -109,7 +109,7 @@ fn sets_ttl(action: &AlterAction) -> bool {
     }
 }
 
-/// All that happens at once.
+/// Applies all actions under the DDL lock, and begins their mutations without waiting for them.
 fn begin(query: &Arc<Execution>, key: &ObjectKey, actions: &[AlterAction]) -> Result<Begun> {
     let catalog = query.instance.catalog();
     let _ddl = catalog.ddl();
@@ -144,7 +144,7 @@ fn begin(query: &Arc<Execution>, key: &ObjectKey, actions: &[AlterAction]) -> Re
     Ok(Begun { table, mutations })
 }
 
-/// CLEAR COLUMN without those that are not there and need not be, or have no values.
+/// The CLEAR COLUMN actions whose column is stored. A missing column is an error without IF EXISTS.
 fn columns_to_clear(table: &dyn Table, actions: &[AlterAction]) -> Result<Vec<AlterAction>> {
     let definition = table.definition();
     let mut kept = Vec::new();
@@ -169,8 +169,7 @@ fn columns_to_clear(table: &dyn Table, actions: &[AlterAction]) -> Result<Vec<Al
     Ok(kept)
 }
 
-/// Makes all changes of the definition in one step; answers with the mutation that gives stored values
-/// their new types.
+/// Makes all changes of the definition in one step; returns the mutation that gives stored values their new types.
 fn change_definition(
     query: &Arc<Execution>,
     key: &ObjectKey,
@@ -192,7 +191,7 @@ fn change_definition(
     check(query, table.as_ref(), &definition, &altered)?;
     let catalog = query.instance.catalog();
     if let Some(parts) = parts_of(table.as_ref()) {
-        // What is in the way of that, a full disk, say, is seen while nothing has happened.
+        // An obstacle, such as a full disk, must show before anything has changed.
         for name in gone(&old.create, &definition.create) {
             parts.clear_index(name, &PartSelection::All)?;
         }
@@ -213,7 +212,7 @@ fn change_definition(
 /// The number of the last change of names that no part needs any more.
 fn unneeded_names(table: &dyn Table, definition: &TableDefinition) -> Result<u64> {
     match parts_of(table) {
-        // Seldom there, and every part is asked.
+        // Only with a history: this reads the metadata of every part.
         Some(parts) if !definition.history.changes().is_empty() => Ok(parts.names_seen_by_all()?),
         _ => Ok(0),
     }
@@ -231,7 +230,7 @@ fn check(
     table.check_definition(definition)
 }
 
-/// Refuses to take a name away that a mutation still needs.
+/// Refuses to drop or rename a column that an unfinished mutation uses.
 fn check_no_mutation_uses(table: &dyn Table, name: &str, verb: &str) -> Result<()> {
     let unfinished = parts_of(table).map(|parts| parts.mutations()).unwrap_or_default();
     let uses = |status: &&MutationStatus| {

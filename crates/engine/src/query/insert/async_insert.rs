@@ -1,9 +1,8 @@
 //! Asynchronous INSERTs: the rows of many small statements are written as one block.
 //!
-//! Every client's data is parsed and completed by its own thread, so that what is wrong with it is that
-//! client's error alone. The rows then wait with those of other clients for the same table until enough
-//! of them came together or some time has passed, and are inserted as one. Each client is answered when
-//! its rows are durable.
+//! Every client's data is parsed and completed by its own thread, so that an error in the data reaches that client
+//! alone. The rows then wait with those of other clients for the same table until enough of them came together or some
+//! time has passed, and are inserted as one. Each client is answered when its rows are durable.
 
 use std::io::{Cursor, Read};
 use std::sync::Arc;
@@ -33,7 +32,7 @@ pub(super) async fn insert(
         let settings = format_settings(query);
         let (source, rest) = take_data(source, request.input, most)?;
         if let Some(rest) = rest {
-            // A large INSERT is a block of its own.
+            // A large INSERT does not wait for others.
             job.run(source, settings, Input::Reader(rest))?;
             return Ok(None);
         }

@@ -182,7 +182,7 @@ pub(super) fn insert_settings(query: &QueryContext) -> InsertSettings {
     }
 }
 
-/// The data that stands in the statement, then what the caller sends apart.
+/// The data inside the statement, then the data that the caller sends separately.
 pub(super) fn followed_by(bytes: Vec<u8>, input: Input) -> Box<dyn Read + Send> {
     match input {
         Input::None => Box::new(Cursor::new(bytes)),
@@ -190,7 +190,7 @@ pub(super) fn followed_by(bytes: Vec<u8>, input: Input) -> Box<dyn Read + Send> 
     }
 }
 
-/// The caller's reader: the pieces that it gives back while it is read were not the query's.
+/// The caller's reader. Memory that it frees while it is read was never charged to the query.
 struct Foreign(Box<dyn Read + Send>);
 
 impl Read for Foreign {
