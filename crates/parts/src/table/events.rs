@@ -1,6 +1,6 @@
 //! Events of the parts of a table, for an observer that keeps a log of them.
 //!
-//! The observer is called on the thread that caused the event, in part while the set of parts is locked: it must be
+//! The observer is called on the thread that caused the event, sometimes while the set of parts is locked: it must be
 //! quick and must not use the table.
 //!
 //! - **Order**: a part is reported as new, merged or mutated before the parts that it covers are reported as

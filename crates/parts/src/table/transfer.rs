@@ -103,7 +103,7 @@ pub fn finish_moves(storage: &dyn Storage, dir: &Path) -> Result<Option<Error>> 
         }
     }
     match moves::finish_recorded(storage, dir) {
-        // No rows are lost, only the record of which were about to move.
+        // No rows are lost, only the record of which parts were about to move.
         Err(damage @ Error::Corrupt { .. }) => {
             storage.rename(&dir.join(MOVES_FILE), &dir.join(DAMAGED_FILE))?;
             storage.sync_dir(dir)?;

@@ -48,7 +48,7 @@ pub(super) fn plan(
     left: Relation,
     right: Relation,
 ) -> Result<Relation> {
-    let left_plan_schema = left.plan.clone();
+    let left_plan = left.plan.clone();
     let totals = inner_totals::of_join(&left, &right)?;
     let mut scope = left.scope.clone().join(right.scope.clone());
     let left_width = left.scope.columns.len();
@@ -61,7 +61,7 @@ pub(super) fn plan(
     if let JoinConstraint::Using(names) = &join.constraint {
         (condition.keys, merged) = bind_using(session, &mut scope, left_width, names, join.kind)?;
     }
-    let mut condition = split_keys(condition, &left_plan_schema, &right.plan);
+    let mut condition = split_keys(condition, &left_plan, &right.plan);
     let (join_type, distinct) = shape(join)?;
     if join.kind == JoinKind::Cross || (condition.keys.is_empty() && condition.others.is_empty()) {
         return Ok(Relation { totals, ..cross(join, left, right, scope)? });
@@ -70,8 +70,8 @@ pub(super) fn plan(
     let plan = connect(left.plan, right.plan, join_type, distinct, &mut condition)?;
     fill_unmatched(session, &mut scope, left_width, join_type)?;
     if join.strictness == Some(JoinStrictness::Semi) && session.settings().join_use_nulls {
-        let (kept, looked_up) = scope.columns.split_at_mut(left_width);
-        let other_side = if join.kind == JoinKind::Right { kept } else { looked_up };
+        let (left_columns, right_columns) = scope.columns.split_at_mut(left_width);
+        let other_side = if join.kind == JoinKind::Right { left_columns } else { right_columns };
         for column in other_side {
             column.ty = column.ty.clone().into_nullable();
         }

@@ -96,7 +96,7 @@ fn filter_rows(
     correlated::filtered(session, plan, filter, clauses.exprs())
 }
 
-/// Refuses clauses that the grammar has and the planner does not.
+/// Refuses clauses that the parser accepts and the planner does not support.
 fn refuse_missing(select: &ast::Select) -> Result<()> {
     if select.with_recursive {
         return Err(Error::not_implemented("WITH RECURSIVE"));
