@@ -33,7 +33,8 @@ const WIDE_BUCKETS: usize = 14;
 const _: () = assert!(FIRST_BYTES + NARROW_BUCKETS * size_of::<i8>() == LINE_BYTES);
 const _: () = assert!(FIRST_BYTES + WIDE_BUCKETS * size_of::<u32>() == LINE_BYTES);
 
-/// The bits of buckets are fewer than this: beyond eight billion keys of a shard, its buckets have more keys instead.
+/// Buckets are numbered with fewer bits than this: beyond eight billion keys of a shard, its buckets have more keys
+/// instead.
 pub(super) const BUCKET_BITS_END: u32 = 32;
 
 type Line = [u8; LINE_BYTES];
@@ -80,7 +81,7 @@ pub(super) struct IndexRef<'a> {
     paces: Group,
 }
 
-/// Builds a [`BucketIndex`] from which bucket each cell is in.
+/// Builds a [`BucketIndex`] from the bucket of each cell.
 ///
 /// Buckets have few cells, so a branch on the last cell of a bucket would often be mispredicted. There is none: each
 /// cell overwrites the end of its bucket that the cell before noted, and the ends of a line are written together.
@@ -167,7 +168,7 @@ impl Buckets<'_> {
         matches!(self.ends, Ends::Wide)
     }
 
-    /// The cells of `bucket`; any range if the file is damaged.
+    /// The cells of `bucket`; an arbitrary range if the file is damaged.
     #[inline(always)]
     pub(super) fn cells_of(&self, bucket: usize) -> Range<u64> {
         let Ends::Narrow(pace) = self.ends else { return self.wide_cells_of(bucket) };
@@ -207,8 +208,8 @@ impl<'a> Indexes<'a> {
         }
     }
 
-    /// Prefetches the lines of `buckets`, which are in the indexes of these numbers. For a wide index it prefetches
-    /// any line.
+    /// Prefetches the lines of `buckets`, which are in the indexes of these numbers. For a wide index it prefetches an
+    /// arbitrary line.
     #[inline(always)]
     pub(super) fn prefetch<F: Form>(&self, indexes: Words<F>, buckets: Words<F>, index: &mut IndexRef<'a>) {
         // A seventh of an eighth: a product by the fraction in 32 bits, rounded up, is exact for numbers of 29 bits.

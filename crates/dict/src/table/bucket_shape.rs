@@ -12,7 +12,7 @@ use crate::image::{ImageReader, ImageWriter};
 pub(super) const TAG_BYTES: usize = size_of::<u16>();
 /// The overflow bits follow the tags, see [`overflow_bit`].
 const OVERFLOW_BYTES: usize = 1;
-/// One bit less than a number has, which can then be [`NO_WORD`].
+/// One bit less than a `u64` has, so that no word equals [`NO_WORD`].
 const WORD_BITS_MAX: usize = 63;
 /// A number that equals no word.
 const NO_WORD: u64 = 1 << WORD_BITS_MAX;
@@ -25,7 +25,8 @@ pub(super) const BUCKET_BYTES: usize = 64;
 pub(super) const BLOCK_BUCKETS: usize = 64;
 /// Above this load factor, insertion takes ever longer.
 const LOAD_FACTOR_MAX: f64 = 0.95;
-/// Buckets of few cells are filled this far by default: one entry in five is in its alternate bucket then.
+/// Buckets of at most this many cells have a higher load factor by default. One entry in five is in its alternate
+/// bucket then.
 const FEW_CELLS: usize = 4;
 const FEW_CELLS_LOAD_FACTOR: f64 = 0.9;
 /// With the widest payloads, four cells waste most of a fifth one. The buckets of large tables have a fifth cell,
@@ -78,7 +79,7 @@ const KNOWN: [&[usize]; 9] = [
 
 impl BucketShape {
     /// The shape with the smallest cells that distinguish all hashes in a table of `rows`, in all shards together.
-    /// `load_factor` is that of the shape by default.
+    /// Without `load_factor`, each shape has its default.
     pub(super) fn of(rows: usize, load_factor: Option<f64>, payload_bytes: usize) -> BucketShape {
         let shapes = BucketShape::known(payload_bytes);
         let widest = shapes.clone().next().expect("payloads of each width have shapes");

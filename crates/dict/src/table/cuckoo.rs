@@ -19,13 +19,13 @@
 //! So a bucket has eight cells of a UInt16, or four or five of a UInt64 (see [`BucketShape::known`]). A word has the
 //! bits that are left. The word of a free cell is 0.
 //!
-//! The product of a hash and the number of buckets is the number of its *primary bucket* and a fraction. The first
-//! bits of the fraction are the *fingerprint*. So a cell need not store the bits that its bucket implies
-//! (quotienting: Knuth, The Art of Computer Programming 3, 6.4, exercise 13), and tables with more buckets have
-//! shorter words. An entry whose primary bucket is full goes into its *alternate bucket*. It is in the same group,
-//! and follows from primary bucket and fingerprint (partial-key cuckoo hashing: Fan, Andersen, Kaminsky and
-//! Mitzenmacher, CoNEXT 2014, 3.1). An *overflow bit* of the primary bucket says that, so a lookup reads a second
-//! bucket only if the bit of its fingerprint is set.
+//! The product of a hash and the number of buckets is the number of its *primary bucket* and a fraction. The first bits
+//! of the fraction are the *fingerprint*. So a cell need not store the bits that its bucket implies (quotienting:
+//! Knuth, The Art of Computer Programming 3, 6.4, exercise 13), and tables with more buckets have shorter words. An
+//! entry whose primary bucket is full goes into its *alternate bucket*. It is in the same group, and follows from
+//! primary bucket and fingerprint (partial-key cuckoo hashing: Fan, Andersen, Kaminsky and Mitzenmacher, CoNEXT 2014,
+//! 3.1). An *overflow bit* of the primary bucket records that, so a lookup reads a second bucket only if the bit of its
+//! fingerprint is set.
 //!
 //! # Invariants
 //!
@@ -36,9 +36,10 @@
 //!
 //! # Cost
 //!
-//! `(64 + spilled bytes) / N / load factor` bytes a key. In their alternate buckets are 5 % of the entries with eight
-//! cells at 0.75, 20 % with four at 0.9, and with five 19 % at 0.94 and 22 % at 0.965. Of the keys that are missing,
-//! 4, 8, 10 and 12 % read a second bucket (simulated). Of the keys that are found, a fifth reads spilled bytes.
+//! `(64 + spilled bytes) / N / load factor` bytes a key. Entries in their alternate bucket are 5 % with eight cells at
+//! load factor 0.75, 20 % with four cells at 0.9, and with five cells 19 % at 0.94 or 22 % at 0.965. In these four
+//! cases, 4, 8, 10 and 12 % of the lookups of missing keys read a second bucket (simulated). With spilled payloads, a
+//! fifth of the keys that are found read spilled bytes.
 
 use basalt_base::Result;
 use basalt_base::region::{Region, Section};
@@ -81,7 +82,7 @@ impl CuckooTable {
         self.buckets.resident_bytes() + self.stash.resident_bytes()
     }
 
-    /// Makes sure that what a lookup of `hashes` reads is what was written.
+    /// Compares the checksums of all that a lookup of `hashes` reads.
     pub(super) fn check(tables: &[CuckooTable], hashes: &[u64]) -> Result<()> {
         for &hash in hashes {
             let table = &tables[tables[0].addressing.shard_bits.split(hash).0];
@@ -145,7 +146,7 @@ impl CuckooTable {
         .or_else(|| self.find_in_stash(hash, accept))
     }
 
-    /// The first payload that `accept` takes of the cells of a bucket that have `word`.
+    /// The payload of the first cell in a bucket that has this `word` and that `accept` takes.
     fn search_bucket(&self, bucket: usize, word: u64, accept: &mut impl FnMut(u64) -> bool) -> Option<u64> {
         let cells = (0..self.shape.cells).map(|cell| Cell::at(&self.buckets, self.shape, bucket, cell));
         cells.filter(|cell| cell.word == word).map(|cell| cell.payload).find(|&payload| accept(payload))
@@ -174,7 +175,7 @@ impl CuckooTable {
     }
 }
 
-/// What a cell holds.
+/// The contents of a cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell {
     /// See [`BucketShape::word`]; 0 in a free cell.

@@ -41,7 +41,7 @@ macro_rules! with_probe {
     }};
 }
 
-/// BucketMatches up `hashes` in `tables`, which are all shards; see [`probe::find`].
+/// Looks up `hashes` in `tables`, which are all shards; see [`probe::find`].
 pub(super) fn find(tables: &[CuckooTable], hashes: &[u64], accept: Accept<'_>) -> Hits {
     with_probe!(tables, probe => probe::find(probe, hashes, accept))
 }

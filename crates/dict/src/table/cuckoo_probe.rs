@@ -34,7 +34,7 @@ pub(super) struct ProbedBuckets<'a> {
     pub(super) words: Group,
 }
 
-/// What the buckets of a group have of its keys.
+/// The keys of a group that its buckets have.
 pub(super) struct BucketMatches<F> {
     /// The cell of each key that was found.
     pub(super) cells: Words<F>,
@@ -104,7 +104,7 @@ impl ProbedBuckets<'_> {
         (rest, payload & low_bits(payload_bits))
     }
 
-    /// At least [`SHORT_BITS_MAX`] bits that begin at these, or as many as the bucket has.
+    /// At least [`SHORT_BITS_MAX`] bits from the bits `at` on, or as many as the bucket has.
     #[inline(always)]
     fn short_bits<F: Form>(&self, at: Words<F>) -> Words<F> {
         let byte = (at >> 3).min(Words::splat(LAST_WORD));

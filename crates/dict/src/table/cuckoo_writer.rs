@@ -88,7 +88,7 @@ impl CuckooTableWriter {
         }
     }
 
-    /// Takes over memory that is not needed elsewhere any more.
+    /// Reuses memory that is not needed elsewhere any more.
     pub(super) fn give(&mut self, memory: Region) {
         self.region.give(memory);
     }
@@ -152,7 +152,7 @@ impl CuckooTableWriter {
                 (bucket, cell) = (to, moved);
             }
         }
-        // The entry in hand was to go to `bucket`.
+        // `cell` is the last displaced entry, and `bucket` the full one where it belongs.
         let (fingerprint, is_primary) = self.shape.split(cell.word);
         let bucket = if is_primary { bucket } else { self.addressing.primary_of(bucket, fingerprint) };
         self.set_overflow_bit(Address { bucket, fingerprint });

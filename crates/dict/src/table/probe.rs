@@ -1,10 +1,10 @@
 //! Looks up many keys so that their memory accesses overlap.
 //!
-//! A lookup is a sequence of steps, each of which reads memory that the step before has prefetched. One loop takes
-//! all steps, each for other keys: it locates and prefetches the buckets of a group of keys, compares the buckets of
-//! the keys [`AHEAD`] groups before it and prefetches what their payloads have spilled, and takes the payloads of the
-//! keys before these. So a core computes while it waits, and its reads never pause for long. (Taking each step for a
-//! batch of keys before the next one reached 0.9 of that with cuckoo tables, and 0.75 with 20 million cells on a
+//! A lookup is a sequence of steps, each of which reads memory that the step before has prefetched. One loop takes all
+//! steps, each for other keys: it locates and prefetches the buckets of a group of keys, compares the buckets of the
+//! keys [`AHEAD`] groups before it and prefetches what their payloads have spilled, and takes the payloads of the keys
+//! before these. So a core computes while it waits, and its reads never pause for long. (Taking one step for a whole
+//! batch of keys, and then the next, reached 0.9 of this speed with cuckoo tables, and 0.75 with 20 million cells on a
 //! Xeon: no read is in flight while other steps compute.)
 //!
 //! A group prefetches all its buckets at once, because a core stops at a prefetch whose page is not in its TLB. In a
@@ -24,13 +24,14 @@ use crate::hash::ShardBits;
 
 /// Keys that take a step together. With 16, lookups among 20 million keys were slower, and among 100 million faster.
 pub(super) const GROUP: usize = 8;
-/// Groups between the prefetch and the read of a bucket: more keys than a core has reads in flight (16 on a Xeon),
-/// and few enough that their buckets stay in the caches. With half as many groups, an EPYC of the fifth generation
-/// found a fifth fewer of 20 million keys. With twice as many, one of the fourth generation found fewer, too.
+/// Groups between the prefetch and the read of a bucket: more keys than a core has reads in flight (16 on a Xeon), and
+/// few enough that their buckets stay in the caches. With half as many groups, an EPYC of the fifth generation did a
+/// fifth fewer lookups per second among 20 million keys. With twice as many, one of the fourth generation was slower,
+/// too.
 const AHEAD: usize = 8;
-/// Keys that wait for their alternate bucket: at both ends of their queue, a core waits with few reads in flight.
-/// With 128, an EPYC of the fourth generation found a twentieth fewer of 100 million keys, one in five of which is in
-/// its alternate bucket; with 8192 no more.
+/// Keys that wait for their alternate bucket: at both ends of their queue, a core waits with few reads in flight. With
+/// 128, an EPYC of the fourth generation did a twentieth fewer lookups per second among 100 million keys, a fifth of
+/// them in their alternate bucket. With 8192 it was no faster.
 const RETRIES_MAX: usize = 2048;
 
 /// A value for each key of a group.
@@ -38,10 +39,10 @@ pub(super) type Group<T = u64> = [T; GROUP];
 
 /// A table, or several that answer as one.
 pub(super) trait Probe {
-    /// Where the index says which cells a group of keys has.
+    /// The places in the index that say which cells may hold a group of keys.
     type IndexRef: Copy + Default;
 
-    /// The cells that a group of keys most probably has.
+    /// The cells that most probably hold a group of keys.
     type BucketRef: Copy + Default;
 
     /// The payloads of a group of keys, or where they are.
@@ -106,19 +107,19 @@ impl<S> Shards<S> {
     }
 }
 
-/// What [`Probe::compare`] found: a bit for each key of the group, the lowest one for the first key.
+/// The result of [`Probe::compare`]: a bit for each key of the group, the lowest one for the first key.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MatchMask {
     /// The key was found.
     pub(super) found: u8,
-    /// If the key was not found, it is not in the table.
+    /// If the key was not found here, it is nowhere in the table.
     pub(super) conclusive: u8,
     /// The key is not at this place, because no tag there equals its own.
     pub(super) no_tag: u8,
 }
 
-/// Whether the entry with this payload has the key with this number, whose hash it has. Without this, the hash is the
-/// key.
+/// Compares keys whose hashes are equal: whether the entry with this payload has the key with this number. `None` if
+/// the hash is the key.
 ///
 /// It is a `dyn` function, because it would be compiled into many loops, and comparing keys is slow anyway.
 pub(crate) type Accept<'a> = Option<&'a mut dyn FnMut(usize, u64) -> bool>;

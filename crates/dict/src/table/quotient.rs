@@ -1,4 +1,4 @@
-//! A hash table without free cells that stores of a hash only what its bucket does not say.
+//! A hash table without free cells, which stores only the bits of a hash that its bucket does not imply.
 //!
 //! # Layout
 //!
@@ -55,7 +55,7 @@ pub(crate) struct CellShape {
     payload: CellPayload,
 }
 
-/// What a cell's payload is.
+/// The kind of a cell's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CellPayload {
     /// A number of this many bits.
@@ -293,7 +293,7 @@ impl QuotientTableWriter {
         Ok(())
     }
 
-    /// Takes over memory that is not needed elsewhere any more.
+    /// Reuses memory that is not needed elsewhere any more.
     pub(super) fn give(&mut self, memory: Region) {
         self.cells.give(memory);
     }

@@ -46,7 +46,7 @@ fn are_alike(tables: &[QuotientTable]) -> bool {
     tables.iter().all(|table| table.shape().is_like(tables[0].shape()))
 }
 
-/// All shards of a table. They are `ALIKE` if they have the same shape, as shards do that were loaded together.
+/// All shards of a table. They are `ALIKE` if they have the same shape. Shards that were loaded together have.
 pub(super) struct QuotientProbe<'a, const ALIKE: bool> {
     shards: Shards<Shard<'a>>,
     indexes: Indexes<'a>,

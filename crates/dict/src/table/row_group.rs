@@ -17,8 +17,8 @@ const CHUNK_BYTES_MAX: usize = 64 << 10;
 const BLOCK_BYTES_MIN: usize = CHUNK_BYTES_MAX;
 const BLOCK_BYTES_MAX: usize = 2 << 20;
 
-/// Neighbouring partitions, in memory of their own. It returns to the system as soon as they were read, while an
-/// allocator might keep it.
+/// Neighbouring partitions, in memory of their own. The memory returns to the system as soon as the rows were read,
+/// while an allocator might keep it.
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) partitions: Vec<Partition>,

@@ -17,7 +17,7 @@ use crate::payloads::Payloads;
 /// Partitions that share blocks.
 const PARTITIONS_A_GROUP: usize = 16;
 
-/// The rows of partitions, each of which has an equal range of hashes.
+/// The rows of partitions, which have equal ranges of hashes.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     groups: Vec<Group>,
@@ -25,7 +25,7 @@ pub(crate) struct Rows {
     /// The bits of a hash that all rows share.
     shard_bits: ShardBits,
     partition_bits: ShardBits,
-    /// For the block that is pushed.
+    /// Scratch space for the block that is being added.
     scatter: Scatter,
 }
 
@@ -162,7 +162,7 @@ impl Rows {
         self.drain_into(&mut Visitor(visit))
     }
 
-    /// Gives all rows to `sink` in order, and their memory after they were read.
+    /// Gives all rows to `sink` in order, and then the memory that they were in.
     #[inline(always)]
     pub(super) fn drain_into(self, sink: &mut impl RowSink) -> Result<()> {
         let row_bytes = self.row_bytes();

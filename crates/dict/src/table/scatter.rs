@@ -8,7 +8,7 @@ use super::row_group::{RESERVED_BYTES, write_row};
 /// Rows that are ordered together, a megabyte at most.
 pub(super) const SCATTERED_ROWS: usize = 1 << 16;
 
-/// Rows in order of partition, in the form that partitions have them in.
+/// Rows in order of partition, in the format of partitions.
 #[derive(Debug, Default)]
 pub(super) struct Scatter {
     /// After the rows of each partition, there is room for the bytes that the last row reserves.

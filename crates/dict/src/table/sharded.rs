@@ -30,7 +30,7 @@ const BLOCKS_AHEAD: usize = 2;
 /// More than the greatest number of shards.
 const SHARDS_END: u64 = 1 << (ShardBits::MAX + 1);
 
-/// How the rows of a table are taken in.
+/// How a table collects its rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TableShape {
     /// The parameter `SHARDS`; 1 leaves the number to the table.
@@ -44,7 +44,7 @@ pub(crate) struct TableShape {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TableForm {
     Cuckoo {
-        /// `None`: what makes lookups fast. At most what buckets of their shape can hold.
+        /// `None` chooses one for fast lookups. It is limited to what buckets of the shape can hold.
         load_factor: Option<f64>,
         /// How many rows all shards have together at most; `None` if all of them are in this table.
         rows: Option<usize>,

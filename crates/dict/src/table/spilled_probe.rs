@@ -1,6 +1,6 @@
 //! Finds hashes in the buckets of all shards of a table whose last cells spill payload bytes.
 //!
-//! The bucket says whether a key is in its last cell. Only then the lookup asks for the spilled bytes.
+//! The bucket says whether a key is in its last cell. Only then the lookup reads the spilled bytes.
 
 use basalt_base::chunks::Chunks;
 use basalt_base::processor::Form;
