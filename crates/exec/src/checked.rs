@@ -39,14 +39,14 @@ pub(crate) const CHECKED_JOINS: EachOperator = EachOperator::new("checked_joins"
 fn checked(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     if let Some(join) = node.downcast_ref::<HashJoinExec>() {
         return match join.filter() {
-            Some(filter) => Ok(Some(join.builder().with_filter(Some(asking(filter))).build_exec()?)),
+            Some(filter) => Ok(Some(join.builder().with_filter(Some(checking(filter))).build_exec()?)),
             None => Ok(Some(Arc::clone(node))),
         };
     }
     if let Some(join) = node.downcast_ref::<NestedLoopJoinExec>() {
         return match join.filter() {
             Some(filter) => {
-                let join = NestedLoopJoinExecBuilder::from(join).with_filter(Some(asking(filter))).build()?;
+                let join = NestedLoopJoinExecBuilder::from(join).with_filter(Some(checking(filter))).build()?;
                 Ok(Some(Arc::new(join)))
             }
             None => Ok(Some(Arc::clone(node))),
@@ -57,8 +57,8 @@ fn checked(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan
     Ok(multiplies.then(|| Arc::clone(node)))
 }
 
-fn asking(filter: &JoinFilter) -> JoinFilter {
-    let condition = Arc::new(Asking(Arc::clone(filter.expression())));
+fn checking(filter: &JoinFilter) -> JoinFilter {
+    let condition = Arc::new(Checking(Arc::clone(filter.expression())));
     JoinFilter::new(condition, filter.column_indices().to_vec(), Arc::clone(filter.schema()))
 }
 
@@ -97,29 +97,29 @@ impl OneInput for CheckedOperator {
 
 /// A condition that first checks for cancellation.
 #[derive(Debug)]
-struct Asking(Arc<dyn PhysicalExpr>);
+struct Checking(Arc<dyn PhysicalExpr>);
 
-impl PartialEq for Asking {
-    fn eq(&self, other: &Asking) -> bool {
+impl PartialEq for Checking {
+    fn eq(&self, other: &Checking) -> bool {
         self.0.eq(&other.0)
     }
 }
 
-impl Eq for Asking {}
+impl Eq for Checking {}
 
-impl Hash for Asking {
+impl Hash for Checking {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.hash(state);
     }
 }
 
-impl fmt::Display for Asking {
+impl fmt::Display for Checking {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl PhysicalExpr for Asking {
+impl PhysicalExpr for Checking {
     fn data_type(&self, schema: &Schema) -> Result<DataType> {
         self.0.data_type(schema)
     }
@@ -146,7 +146,7 @@ impl PhysicalExpr for Asking {
         mut children: Vec<Arc<dyn PhysicalExpr>>,
     ) -> Result<Arc<dyn PhysicalExpr>> {
         Ok(match children.pop() {
-            Some(condition) => Arc::new(Asking(condition)),
+            Some(condition) => Arc::new(Checking(condition)),
             None => self,
         })
     }

@@ -34,9 +34,9 @@ pub(crate) enum Corrupt {
     Columns { found: u64, expected: usize },
     #[error("it has the byte {found:#04x} where only 0 or 1 can be")]
     Flag { found: u8 },
-    #[error("a length of it does not fit 64 bits")]
+    #[error("a length in it does not fit into 64 bits")]
     Length,
-    #[error("a string of it breaks the escape rule")]
+    #[error("a string in it breaks the escape rule")]
     Escape,
 }
 

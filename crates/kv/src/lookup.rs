@@ -139,6 +139,7 @@ fn parts(order: &[SortedKey], threads: usize) -> Vec<&[SortedKey]> {
 
 /// A requested key; these are sorted.
 struct SortedKey {
+    /// The index of the key among the requested ones.
     asked: u32,
     /// The ordinal of the distinct key.
     group: usize,

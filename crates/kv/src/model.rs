@@ -313,7 +313,7 @@ fn a_second_writer_and_a_read_only_writer_are_refused() {
     assert!(second.message().contains(&directory.path().display().to_string()));
     let options = KvOptions { read_only: true, ..KvOptions::default() };
     let reader = Store::open(directory.path(), spec(), options).map(Arc::new);
-    let reader = reader.expect("a reader beside the writer");
+    let reader = reader.expect("a reader next to the writer");
     assert_eq!(scan(&reader, &KeyRange::all()), [((1, b"a".to_vec()), 1)]);
     let error = reader.insert(&batch(&[])).expect_err("a read-only store");
     assert_eq!(error.code(), ErrorCode::ReadOnly);

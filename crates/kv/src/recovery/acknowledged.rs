@@ -31,7 +31,7 @@ const NAME: &str = "ACKNOWLEDGED";
 const SLOT_BYTES: usize = 512;
 const NUMBERS: usize = 4;
 
-/// The least state of a store.
+/// A state that the store has reached at least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Acknowledged {
     /// The sequence number of the last change.

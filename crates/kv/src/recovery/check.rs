@@ -24,7 +24,7 @@ pub(crate) fn check(path: &Path) -> Result<()> {
     let Some(manifest) = ManifestPlace::find(path)? else {
         return match files.first() {
             Some(file) => {
-                Err(damaged(&path.join("CURRENT"), &format!("it is missing, beside {}", file.display())))
+                Err(damaged(&path.join("CURRENT"), &format!("it is missing, but {} exists", file.display())))
             }
             None => Ok(()),
         };

@@ -119,7 +119,7 @@ impl Records {
         }
     }
 
-    /// Whether a fragment of this kind may follow here.
+    /// Adds a fragment; `false` if a fragment of this kind may not follow here.
     fn take(&mut self, position: u64, kind: u8, payload: &[u8], visit: &mut impl FnMut(&[u8])) -> bool {
         let end = position + (HEADER_BYTES + payload.len()) as u64;
         match (kind, &mut self.open) {
