@@ -3,7 +3,8 @@
 //! # Concurrency
 //!
 //! A batch belongs to the map of open batches until one of these takes it out to write it: the statement that filled
-//! it, the timer that its first rows started, or the shutdown of the engine. That one also answers all who wait.
+//! it, the timer that its first rows started, or the shutdown of the engine. Whichever takes it also answers all
+//! waiting clients.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ pub(crate) struct AsyncInserts {
     runtime: Handle,
 }
 
-/// When a batch is written.
+/// The limits at which a batch is written.
 pub(crate) struct BatchLimits {
     /// Counted from its first rows.
     pub(crate) timeout: Duration,
@@ -48,7 +49,7 @@ struct BatchKey {
 
 /// Rows that wait, and the clients that wait for them.
 struct Batch {
-    /// Tells it from one that took its place.
+    /// Distinguishes it from a later batch under the same key.
     number: u64,
     table: Arc<dyn Table>,
     settings: InsertSettings,
@@ -130,7 +131,7 @@ impl Batch {
                 true => Ok(()),
                 false => insert_block(table.as_ref(), &settings, block),
             };
-            // A client that went away wants no answer.
+            // The client may be gone.
             let _ = answer.send(written);
         }
     }
@@ -138,7 +139,7 @@ impl Batch {
 
 fn insert_together(table: &dyn Table, settings: &InsertSettings, rows: &[ClientRows]) -> Result<()> {
     let schema = rows[0].block.schema();
-    // An ALTER came in between: each block fits the columns of its own time.
+    // After an ALTER in between, the blocks have different columns.
     if rows.iter().any(|one| one.block.schema() != schema) {
         return Err(Error::logical("blocks of different columns"));
     }

@@ -80,14 +80,14 @@ pub(crate) fn user_path(path: &str, root: Option<&Path>) -> Result<PathBuf> {
         return Ok(path.to_owned());
     };
     let full = root.join(path);
-    // A link to nowhere is there, and cannot be resolved.
+    // A dangling link exists, but cannot be resolved.
     let there = full.ancestors().find(|dir| dir.symlink_metadata().is_ok()).unwrap_or(root);
     let missing = full.strip_prefix(there).map_err(Error::logical)?;
     if missing.components().any(|part| !matches!(part, Component::Normal(_))) {
         return Err(outside(path, root));
     }
     let resolved = there.canonicalize().map_err(|error| Error::io(FileAction::Inspect, there, &error))?;
-    // Joining nothing would make it a directory.
+    // Joining an empty path would append a slash.
     let resolved = if missing.as_os_str().is_empty() { resolved } else { resolved.join(missing) };
     within_root(path, resolved, root)
 }

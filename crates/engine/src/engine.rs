@@ -46,7 +46,7 @@ pub struct EngineOptions {
     /// Directory that `file()`, INFILE, COPY and dictionaries may read from, made if it is not there; `None`: anywhere
     /// (the `local` tool).
     pub user_files_path: Option<PathBuf>,
-    /// Hosts, `host` or `host:port`, that sources of dictionaries may ask; `None`: every one.
+    /// Hosts, `host` or `host:port`, that sources of dictionaries may connect to; `None`: all hosts.
     pub remote_url_allow_hosts: Option<Vec<String>>,
     /// Queries that may run at once; 0 is no limit.
     pub max_concurrent_queries: u64,
@@ -77,8 +77,8 @@ impl Engine {
         Engine::open_on(Arc::new(RealStorage), options)
     }
 
-    /// [`Engine::open`] over other files. The lock, what sorts spill and key/value tables stay on the
-    /// machine's.
+    /// [`Engine::open`] on another storage. The lock, spilled sorts and key/value tables stay in the machine's file
+    /// system.
     pub(crate) fn open_on(storage: Arc<dyn Storage>, options: EngineOptions) -> Result<Arc<Engine>> {
         let instance = open_instance(storage, options)?;
         let resolver: Arc<dyn DictionaryResolver> = Arc::<Instance>::clone(&instance);
@@ -201,7 +201,7 @@ fn server_memory(options: &EngineOptions, opener: &TableOpener) -> Arc<ServerMem
     ServerMemory::new(limit, opener.work_memory.clone(), cache, options.release_memory)
 }
 
-/// The directory of an engine that is given none, removed with the answer.
+/// A directory for an engine without one, removed when the second result is dropped.
 fn temporary_dir() -> Result<(PathBuf, Option<TempDir>)> {
     let made = tempfile::Builder::new().prefix("basalt-").tempdir();
     let made = made.map_err(|error| Error::io(FileAction::CreateDirectory, &std::env::temp_dir(), &error))?;

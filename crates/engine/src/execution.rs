@@ -81,7 +81,8 @@ impl Execution {
         }
     }
 
-    /// Writes the end of the query into the log. An error of one that had not started is one before its start.
+    /// Writes the end of the query into the log. If its start is not in the log, an error counts as one before the
+    /// start.
     pub(crate) fn log_end(&self, error: Option<&Error>) {
         let kind = match error {
             Some(_) if self.is_started.load(Ordering::Relaxed) => QueryLogKind::ExceptionWhileProcessing,

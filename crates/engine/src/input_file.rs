@@ -1,4 +1,4 @@
-//! A file that a statement reads: what its name and its first bytes tell.
+//! A file that a statement reads: its format by name, and a check that it is not compressed.
 
 use std::io::Read;
 use std::path::Path;
@@ -7,7 +7,7 @@ use basalt_base::fs::InputFile;
 use basalt_base::{Error, FileAction, Result, bail};
 use basalt_formats::format_of_file_name;
 
-/// How compressed files begin.
+/// The first bytes of compressed files.
 const COMPRESSED: [(&[u8], &str); 5] = [
     (b"\x1f\x8b\x08", "gzip"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
@@ -19,7 +19,7 @@ const COMPRESSED: [(&[u8], &str); 5] = [
 /// The longest of them.
 const MAGIC_BYTES_MAX: u64 = 10;
 
-/// A format in which any bytes mean what they are.
+/// The format that takes any bytes as they are.
 const ANY_BYTES: &str = "RawBLOB";
 
 /// The format by the name of a file.
@@ -27,12 +27,12 @@ pub(crate) fn format_of_path(path: &Path) -> Result<String> {
     match format_of_file_name(&path.to_string_lossy())? {
         Some(format) => Ok(format.to_owned()),
         None => {
-            bail!(UnknownFormat, "the format of `{}` is not told by its name; add FORMAT", path.display())
+            bail!(UnknownFormat, "the name of `{}` does not determine its format; add FORMAT", path.display())
         }
     }
 }
 
-/// Opens a file to be read as `format`; an error if it is compressed, which no format is.
+/// Opens a file to be read as `format`; an error if it is compressed, unless the format takes any bytes.
 pub(crate) fn open_input(path: &Path, format: &str) -> Result<InputFile> {
     let io = |error: std::io::Error| Error::io(FileAction::Read, path, &error);
     let mut file = InputFile::open(path)?;

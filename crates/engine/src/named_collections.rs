@@ -30,7 +30,7 @@ const DIRECTORY: &str = "named_collections";
 const SUFFIX: &str = ".sql";
 const FIRST_LINE: &str = "-- basalt named collection 1\n";
 const CRC_LINE: &str = "-- crc32c ";
-/// A collection longer than this is none.
+/// A longer file is invalid.
 const BYTES_MAX: u64 = 1 << 20;
 
 /// All named collections of a data directory.
@@ -38,7 +38,7 @@ pub(crate) struct NamedCollections {
     storage: Arc<dyn Storage>,
     root: PathBuf,
     all: RwLock<BTreeMap<String, Stored>>,
-    /// The failure after which it is not known what is on disk.
+    /// The failure after which the state of the disk is unknown.
     failure: Mutex<Option<Error>>,
 }
 
@@ -58,7 +58,7 @@ impl NamedCollections {
         for entry in storage.list(&root)? {
             let path = root.join(&entry.name);
             if is_unpublished(&entry.name) {
-                // What stays is replaced when the collection is written again.
+                // A file that stays is replaced when the collection is written again.
                 let _ = storage.remove_file(&path);
                 continue;
             }
@@ -102,7 +102,7 @@ impl NamedCollections {
         self.all.read().contains_key(name)
     }
 
-    /// Enters a collection, or replaces the one of its name; durable when it returns. Its keys are sorted, each there once.
+    /// Adds a collection, or replaces the one of its name; durable when it returns. Its keys are sorted and distinct.
     pub(crate) fn put(&self, mut collection: CreateNamedCollection) -> Result<()> {
         collection.if_not_exists = false;
         collection.entries.sort_by(|left, right| left.key.cmp(&right.key));

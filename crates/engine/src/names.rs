@@ -44,7 +44,7 @@ pub(crate) fn encode_name(name: &str) -> String {
     encoded
 }
 
-/// The name that [`encode_name`] made a file name of.
+/// The inverse of [`encode_name`].
 pub(crate) fn decode_name(encoded: &str) -> Result<String> {
     let mut bytes = Vec::with_capacity(encoded.len());
     let mut rest = encoded.as_bytes();

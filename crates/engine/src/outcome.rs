@@ -148,7 +148,7 @@ struct ProgressCounters {
     written_bytes: AtomicU64,
     result_rows: AtomicU64,
     result_bytes: AtomicU64,
-    /// Rows that the LIMIT took its rows from, and one; 0 without a LIMIT.
+    /// The number of rows that the LIMIT took its rows from, plus one; 0 without a LIMIT.
     rows_before_limit: AtomicU64,
 }
 

@@ -28,7 +28,7 @@ impl Processes {
         Processes { running: Arc::default(), most }
     }
 
-    /// Enters a query; its id must not be that of one that runs. There is always room for one that `kills` others.
+    /// Adds a query; its id must not be that of a running one. A query that `kills` others is always admitted.
     pub(crate) fn enter(&self, query: &Arc<QueryContext>, kills: bool) -> Result<RunningQuery> {
         let mut running = self.running.lock();
         if self.most > 0 && running.len() as u64 >= self.most && !kills {

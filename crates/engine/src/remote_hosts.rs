@@ -1,8 +1,8 @@
-//! Which other servers the sources of dictionaries may ask: `remote_url_allow_hosts` of the configuration.
+//! The servers that sources of dictionaries may connect to: `remote_url_allow_hosts` of the configuration.
 
 use basalt_base::{Result, bail};
 
-/// Hosts that may be asked; `None` in the place of a list is every one.
+/// The allowed hosts; `None` instead of a list allows all.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RemoteHosts {
     listed: Option<Vec<String>>,
@@ -14,12 +14,12 @@ impl RemoteHosts {
         RemoteHosts { listed }
     }
 
-    /// Whether any host may be asked.
+    /// Whether all hosts are allowed.
     pub(crate) fn are_all(&self) -> bool {
         self.listed.is_none()
     }
 
-    /// UNACCEPTABLE_URL if `host` may not be asked.
+    /// UNACCEPTABLE_URL if `host` is not allowed.
     pub(crate) fn check(&self, host: &str, port: u16) -> Result<()> {
         let Some(listed) = &self.listed else { return Ok(()) };
         let host = host.trim_start_matches('[').trim_end_matches(']');

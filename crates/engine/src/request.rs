@@ -11,9 +11,9 @@ use tokio::sync::Notify;
 pub struct Request {
     /// The text of one statement; data of an INSERT may follow in it.
     pub text: Vec<u8>,
-    /// Data of an `INSERT ... FORMAT ...` that does not stand in the text, or comes after that which does.
+    /// Data of an `INSERT ... FORMAT ...`; it follows the data that is in the text, if any.
     pub input: Input,
-    /// Made up if there is none; must not be that of a query that still runs.
+    /// Generated if missing; must not be that of a running query.
     pub query_id: Option<String>,
     /// Values of `{name:Type}`.
     pub parameters: HashMap<String, String>,
@@ -51,7 +51,7 @@ pub enum Input {
     Reader(Box<dyn Read + Send>),
 }
 
-/// The way in, for `system.processes` and `system.query_log`; the numbers are ClickHouse's.
+/// The interface of the client, for `system.processes` and `system.query_log`; the numbers are ClickHouse's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interface {
     Http = 2,

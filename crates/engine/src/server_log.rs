@@ -1,4 +1,4 @@
-//! Lines about what goes wrong where no statement waits for it: standard error of the server.
+//! Lines about failures that no statement reports, for the standard error of the server.
 
 /// Where they go, if anywhere.
 #[derive(Clone, Copy, Debug, Default)]

@@ -28,7 +28,7 @@ impl PostponedMerges {
         self.tables.lock().get(&table).is_some_and(|postponed| now_us < postponed.until_us)
     }
 
-    /// A merge failed: answers with the pause in seconds if it is the first failure since one succeeded.
+    /// Records a failed merge; returns the pause in seconds if it is the first failure since a success.
     pub(super) fn note_failure(&self, table: Uuid, now_us: u64) -> Option<u64> {
         let mut tables = self.tables.lock();
         let postponed = tables.entry(table).or_insert(Postponed { failures: 0, until_us: 0 });
@@ -38,7 +38,7 @@ impl PostponedMerges {
         (postponed.failures == 1).then_some(pause_us / 1_000_000)
     }
 
-    /// A merge succeeded, or another try was asked for.
+    /// Forgets the failures: a merge succeeded, or a user requested another try.
     pub(super) fn forget(&self, table: Uuid) {
         self.tables.lock().remove(&table);
     }

@@ -30,7 +30,7 @@ pub(crate) struct RunningWorks {
     next_id: AtomicU64,
 }
 
-/// Takes its work out of the list when it is dropped.
+/// Removes its work from the list when it is dropped.
 pub(crate) struct Entered<'a> {
     works: &'a RunningWorks,
     id: u64,
@@ -72,7 +72,7 @@ impl RunningWorks {
     }
 }
 
-/// The number of this thread in the system; 0 where it does not tell.
+/// The system's number of this thread; 0 if unknown.
 fn thread_number() -> u64 {
     let own = std::fs::read_link("/proc/thread-self").ok();
     let number = own.and_then(|path| path.file_name()?.to_str()?.parse().ok());

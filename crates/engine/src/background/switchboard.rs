@@ -81,7 +81,7 @@ impl Background {
         self.running.list()
     }
 
-    /// Enters a merge, or with a `mutation` that one, until the result is dropped.
+    /// Lists a merge, or the given `mutation`, as running until the result is dropped.
     pub(crate) fn enter(
         &self,
         key: &ObjectKey,
@@ -140,7 +140,7 @@ impl Background {
         Arc::new(WorkControl::default().counted(&self.work_memory))
     }
 
-    /// Ends what runs on the table, which goes away.
+    /// Cancels the work on a table that is about to go away.
     pub(crate) fn cancel_table(&self, key: &ObjectKey) {
         self.running.cancel(|work| work.key == *key);
     }

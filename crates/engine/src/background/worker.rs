@@ -1,7 +1,7 @@
 //! The threads of background work.
 //!
-//! Every thread takes one step of one table and then asks again, beginning with the next table: a table with much to do
-//! does not keep the others waiting. Merges and mutations share the threads.
+//! Every thread takes one step of one table and then looks for work again, beginning with the next table: a table with
+//! much to do does not keep the others waiting. Merges and mutations share the threads.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +19,7 @@ use crate::tables::{PartsTable, Table};
 /// How long a worker sleeps unless it is woken.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// Workers at most: more merges at a time only wait for the disk.
+/// The most workers: more merges at a time would only wait for the disk.
 const WORKERS_MAX: usize = 16;
 
 /// The tables that background work is done on.
@@ -49,7 +49,7 @@ pub(crate) fn start_workers(work: &Arc<dyn BackgroundWork>, processors: usize) {
                 let round = move || work.upgrade().map(|work| run_round(&work));
                 match tokio::task::spawn_blocking(round).await {
                     Ok(Some(())) => {}
-                    // The step of a table is caught where its table is known; this is the round itself.
+                    // A panic in the step of a table is caught in [`step`]. This one was in the round itself.
                     Err(error) if error.is_panic() => tokio::time::sleep(IDLE).await,
                     Ok(None) | Err(_) => return,
                 }
@@ -58,7 +58,7 @@ pub(crate) fn start_workers(work: &Arc<dyn BackgroundWork>, processors: usize) {
     }
 }
 
-/// Steps of every table in turn, until none has any left.
+/// Takes steps of all tables in turn, until no table has work left.
 fn run_round(work: &Arc<dyn BackgroundWork>) {
     while !work.background().is_all_stopped() && work_on_next(work) {}
     work.sweep_dropped();

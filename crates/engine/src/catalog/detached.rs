@@ -58,7 +58,7 @@ impl CatalogStore {
         let mut all = self.detached.write();
         all.entry(key.database.clone()).or_default().insert(key.name.clone(), detached);
         drop((databases, all));
-        // What closes files does so without a lock of ours.
+        // Dropping it may close files, which takes long: no lock is held.
         drop(object);
         Ok(())
     }

@@ -25,7 +25,7 @@ impl CatalogStore {
         members.extend(attached.map(|(object, stored)| Arc::new(DetachedObject::of(object, stored))));
         self.detached_databases.write().insert(database.to_owned(), members);
         drop(databases);
-        // What closes files does so without a lock of ours.
+        // Dropping them may close files, which takes long: no lock is held.
         drop(objects);
         Ok(())
     }

@@ -24,17 +24,17 @@ struct Dropped {
 }
 
 impl DroppedTables {
-    /// Takes over the data of an object that no name leads to any more; `table` is what its users hold.
+    /// Takes over the data of an object without a name. Its users hold references to `table`.
     pub(crate) fn add(&self, table: Option<Weak<dyn Table>>, dir: PathBuf) {
         self.waiting.lock().push(Dropped { table, dir });
     }
 
-    /// Deletes the data that have no users. What cannot be deleted now is tried again by the next call.
+    /// Deletes the data that has no users. Data that cannot be deleted now is tried again by the next call.
     pub(crate) fn sweep(&self, storage: &dyn Storage) {
         self.waiting.lock().retain(|dropped| dropped.is_used() || !dropped.delete(storage));
     }
 
-    /// Whether data of a dropped table are still there.
+    /// Whether no data of a dropped table is left.
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.lock().is_empty()
     }

@@ -10,9 +10,9 @@
 //!   write shop/a.sql 120          then 120 bytes, the contents of the file before the RENAME
 //! ```
 //!
-//! It has the files from before. The RENAME has happened when the journal is gone; a journal that is found is
-//! undone. Undoing it twice is the same as once. Version 1 has the files from after the RENAME: where it is found, the
-//! RENAME is finished.
+//! It holds the files as they were before. The RENAME has happened when the journal is gone; a RENAME whose journal is
+//! found is undone. Undoing it twice is the same as once. Version 1 holds the files as they are afterwards: where it is
+//! found, the RENAME is finished.
 
 use std::path::Path;
 
@@ -106,7 +106,8 @@ impl RenameJournal {
         Ok(reversed)
     }
 
-    /// Writes and removes the files below `root`; what is so already stays as it is, and takes no room.
+    /// Writes and removes the files below `root`. Files that are already in that state stay as they are and take no
+    /// space.
     pub(super) fn apply(&self, storage: &dyn Storage, root: &Path) -> Result<()> {
         for (path, contents) in &self.writes {
             if !has(storage, &root.join(path), contents)? {
@@ -131,11 +132,11 @@ impl RenameJournal {
         databases
     }
 
-    /// Gives up a RENAME that cannot be finished: a new name goes where the old one is still there.
+    /// Gives up a RENAME that cannot be finished: removes the new name of each object whose old name still exists.
     pub(super) fn give_up(&self, storage: &dyn Storage, root: &Path) -> Result<()> {
         for (path, contents) in &self.writes {
             let target = root.join(path);
-            // A file that cannot have this name is not there either.
+            // An error means that no file can have this name.
             if !has(storage, &target, contents).unwrap_or(false) {
                 continue;
             }
@@ -152,7 +153,7 @@ impl RenameJournal {
     }
 }
 
-/// Whether the file is there with just these contents.
+/// Whether the file exists with exactly these contents.
 fn has(storage: &dyn Storage, path: &Path, contents: &[u8]) -> Result<bool> {
     Ok(storage.exists(path)? && storage.read(path, FILE_BYTES_MAX)? == contents)
 }

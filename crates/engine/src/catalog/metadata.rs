@@ -5,7 +5,7 @@
 //! ```text
 //! metadata/<database>/            one directory a database
 //! metadata/<database>/<name>.sql  one file an object, see `catalog/metadata_file.rs`
-//! metadata/RENAME                 how all was before a RENAME that is under way, see `catalog/journal.rs`
+//! metadata/RENAME                 the files before a RENAME that is under way, see `catalog/journal.rs`
 //! metadata/RENAME.damaged         one that could not be read
 //! metadata/<uuid>.dropped/        what a crash left of a dropped database
 //! ```
@@ -15,11 +15,11 @@
 //!
 //! # Invariants
 //!
-//! - *An error changes nothing*: what fails before the disk has the change is undone, and the next change may come.
-//! - *Closed after a failed sync*: once it is not known what of a change is on disk, there is no other change
-//!   until the directory is opened again.
-//! - *Undone first*: while a RENAME is not undone, because the disk is full, say, every look-up answers as if it
-//!   were, and there is no other change.
+//! - *An error changes nothing*: a change that fails before it is on disk is undone, and later changes are accepted.
+//! - *Closed after a failed sync*: once it is unknown how much of a change is on disk, all changes are refused until
+//!   the directory is opened again.
+//! - *Undone first*: while a failed RENAME cannot be undone, for example on a full disk, lookups answer as if it were
+//!   undone, and all changes are refused.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -40,9 +40,9 @@ const SUFFIX: &str = ".sql";
 const DROPPED_SUFFIX: &str = ".dropped";
 /// The name of a journal that cannot be read.
 const DAMAGED_JOURNAL_FILE: &str = "RENAME.damaged";
-/// A statement longer than this is no statement.
+/// A longer statement is invalid.
 const BYTES_MAX: u64 = 64 << 20;
-/// A RENAME of more than this is no RENAME.
+/// A longer journal is invalid.
 const JOURNAL_BYTES_MAX: u64 = 1 << 30;
 
 /// The `metadata` directory of a data directory.
@@ -51,9 +51,9 @@ pub(crate) struct MetadataStore {
     storage: Arc<dyn Storage>,
     root: PathBuf,
     log: ServerLog,
-    /// The failure after which it is not known what is on disk.
+    /// The failure after which the state of the disk is unknown.
     failure: Mutex<Option<Error>>,
-    /// Restores the files from before a RENAME, and why that has not happened yet.
+    /// The journal that undoes a failed RENAME, and why it has not been applied yet.
     unfinished: Mutex<Option<(RenameJournal, Error)>>,
 }
 
@@ -67,7 +67,7 @@ impl MetadataStore {
         publish_empty_dir(storage.as_ref(), &root)?;
         let (failure, unfinished) = (Mutex::default(), Mutex::default());
         let store = MetadataStore { storage, root, log, failure, unfinished };
-        // First, for it makes room.
+        // First, because it frees space.
         store.remove_leftovers()?;
         store.recover();
         Ok(store)
@@ -100,8 +100,8 @@ impl MetadataStore {
         }
     }
 
-    /// Ends a RENAME that was under way when the process ended. What cannot be ended does not keep the objects
-    /// from being opened.
+    /// Undoes or finishes a RENAME that was under way when the process ended. A failure does not keep the objects from
+    /// being opened.
     fn recover(&self) {
         let path = self.root.join(JOURNAL_FILE);
         let read = || -> Result<Option<RenameJournal>> {
@@ -160,7 +160,7 @@ impl MetadataStore {
         }
     }
 
-    /// Why it is not sure that every name is known: then nothing that no name leads to may be removed.
+    /// Why some names may be unknown, if so. Data without a known name must not be removed then.
     pub(crate) fn doubt(&self) -> Option<String> {
         let damaged = self.root.join(DAMAGED_JOURNAL_FILE);
         if let Some(error) = &*self.failure.lock() {
@@ -199,11 +199,11 @@ impl MetadataStore {
     /// Removes the database and the metadata of all that is in it.
     pub(crate) fn drop_database(&self, database: &str) -> Result<()> {
         self.check_open()?;
-        // Not by its name, which may be as long as a file name can be.
+        // Not with a suffix to its name, which may be as long as a file name can be.
         let dropped = self.root.join(format!("{}{DROPPED_SUFFIX}", Uuid::new_v4()));
         self.storage.rename(&self.database_dir(database), &dropped)?;
         self.sync(&self.root)?;
-        // What cannot be removed goes at the next open.
+        // Leftovers are removed at the next open.
         self.try_to("remove what is left of a dropped database", self.storage.remove_dir_all(&dropped));
         Ok(())
     }
@@ -279,7 +279,7 @@ impl MetadataStore {
         for (path, contents) in &change.writes {
             pending.files.push(PendingFile::write(storage, &root.join(path), contents)?);
         }
-        // All that takes room is written: after the journal only names change.
+        // All that takes space has been written: after the journal only names change.
         PendingFile::write(storage, &root.join(JOURNAL_FILE), &undo.encode())?.rename(storage)?;
         self.sync(root)?;
         if let Err(error) = self.make(&change, &mut pending) {

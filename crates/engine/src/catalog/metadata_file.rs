@@ -1,4 +1,4 @@
-//! One metadata file as text: the statement of an object, and what has become of its columns.
+//! One metadata file as text: the statement of an object, and the history of its column names.
 //!
 //! # Layout
 //!
@@ -24,7 +24,7 @@ const FIRST_LINE: &str = "-- basalt metadata 1";
 const UUID_LINE: &str = "-- uuid ";
 const COLUMN_LINE: &str = "-- column ";
 const DETACHED_LINE: &str = "-- detached\n";
-/// Nobody changes the columns of a table more often.
+/// A larger number of changes is invalid.
 const CHANGES_MAX: u64 = u64::MAX / 2;
 
 /// The contents of a metadata file.
@@ -33,7 +33,7 @@ pub(crate) struct StoredObject {
     pub(crate) name: String,
     pub(crate) uuid: Uuid,
     pub(crate) statement: String,
-    /// How a table's columns were called before.
+    /// The earlier names of a table's columns.
     pub(crate) history: ColumnHistory,
     /// Detached for good: it is not opened at a start.
     pub(crate) is_detached: bool,

@@ -18,7 +18,7 @@ pub(crate) enum CatalogObject {
     Table(Arc<dyn Table>),
     View(Arc<ViewDefinition>),
     Dictionary(Arc<DictionaryEntry>),
-    /// Its metadata is there but it could not be opened; every use answers with the reason.
+    /// Its metadata exists, but it could not be opened; every use returns the error.
     Broken(Arc<BrokenObject>),
 }
 

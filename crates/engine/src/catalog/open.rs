@@ -1,8 +1,8 @@
 //! Opening: every metadata file becomes an object again.
 //!
-//! An object that cannot be opened, or whose file cannot be read, does not keep the others from answering: it is
-//! entered as broken, with its error, and its data is left as it is. Data that no name leads to are removed, unless
-//! it is not sure that every name is known.
+//! An object that cannot be opened, or whose file cannot be read, does not keep the others from answering: the catalog
+//! lists it as broken, with its error, and its data stays. Data that no name leads to is removed, unless some names may
+//! be unknown.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -91,14 +91,14 @@ impl CatalogStore {
     }
 }
 
-/// What is known of the directories of data before the objects are opened.
+/// The data directories, compared with the metadata files before objects are opened.
 #[derive(Default)]
 pub(super) struct StoredData {
     /// The uuids of objects that are open already.
     used: HashSet<Uuid>,
     /// Directories that no metadata file names.
     orphans: HashSet<Uuid>,
-    /// Tables whose directory is not there, while there are orphans: one of these may be it.
+    /// Tables without a directory, while there are orphans: an orphan may belong to one of them.
     lost: HashSet<Uuid>,
     /// Why an orphan may still have an owner.
     doubt: Option<String>,
@@ -136,7 +136,7 @@ impl StoredData {
         Ok(StoredData { used: HashSet::new(), orphans, lost, doubt })
     }
 
-    /// Whether the data of a table that stores any are missing, as far as is known.
+    /// Whether the object is a table that should have data, and its directory is missing.
     fn are_lost(&self, stored: &StoredObject) -> bool {
         self.lost.contains(&stored.uuid)
             && matches!(
@@ -194,7 +194,7 @@ fn open_object(
     opener: &TableOpener,
 ) -> CatalogObject {
     let (uuid, statement, error) = match stored {
-        // Without a uuid it leads to no data: dropping it drops the file alone.
+        // Without a uuid it has no data: DROP removes the metadata file alone.
         Err(error) => (Uuid::nil(), String::new(), error),
         Ok(stored) => {
             let is_first = data.used.insert(stored.uuid);
@@ -216,7 +216,7 @@ fn open_object(
     CatalogObject::Broken(Arc::new(BrokenObject { uuid, statement, error }))
 }
 
-/// With directories that have no owner, this is a damaged uuid, or a file of another data directory.
+/// Some directories have no owner, so the uuid is damaged, or the file comes from another data directory.
 fn lost_data(uuid: Uuid) -> Error {
     Error::new(
         ErrorCode::CorruptedData,

@@ -2,9 +2,9 @@
 //!
 //! # Concurrency
 //!
-//! Readers take the map's lock for one look-up and hold an `Arc` afterwards: a table that is dropped
-//! meanwhile stays readable for them. DDL statements take [`CatalogStore::ddl`] from their first
-//! check to their last effect, so that one is whole before the next begins.
+//! Readers take the map's lock for one look-up and hold an `Arc` afterwards: a table that is dropped meanwhile stays
+//! readable for them. DDL statements take [`CatalogStore::ddl`] from their first check to their last effect, so that
+//! each is complete before the next begins.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ impl CatalogStore {
         }
     }
 
-    /// The table called `name`; a view or a dictionary is refused, for `what` wants a table.
+    /// The table called `name`; a view or a dictionary is refused, because `what` needs a table.
     pub(crate) fn table(&self, database: &str, name: &str, what: &str) -> Result<Arc<dyn Table>> {
         match self.get(database, name)? {
             CatalogObject::Table(table) => Ok(table),
@@ -143,15 +143,15 @@ impl CatalogStore {
         Ok(())
     }
 
-    /// Enters an object under a name, replacing what was there together with its data, and writes its
-    /// metadata; the caller holds [`CatalogStore::ddl`].
+    /// Stores an object under a name, replacing the old object together with its data, and writes its metadata; the
+    /// caller holds [`CatalogStore::ddl`].
     pub(crate) fn put(&self, database: &str, name: &str, object: CatalogObject) -> Result<()> {
         let uuid = object.uuid();
         let written = check_name(object.kind(), name)
             .and_then(|()| object.stored_as(database, name))
             .and_then(|stored| self.metadata.write(database, &stored));
         if let Err(error) = written {
-            // Where it is not known whether the name leads to them, the next start looks.
+            // If the metadata file may exist after all, the next start finds out and keeps or removes the data.
             if self.metadata.doubt().is_none() {
                 self.remove_data(uuid, object);
             }
@@ -212,7 +212,7 @@ impl CatalogStore {
         Ok(())
     }
 
-    /// Deletes the data of an object without a name, as soon as they have no users and the disk allows it.
+    /// Deletes the data of an object without a name, as soon as it has no users and the disk allows it.
     fn remove_data(&self, uuid: Uuid, object: CatalogObject) {
         // A copied metadata file names the data of another table.
         if self.uuids().contains(&uuid) {
@@ -227,7 +227,7 @@ impl CatalogStore {
         self.sweep_dropped();
     }
 
-    /// The uuids of all that a name leads to, and of all that is detached.
+    /// The uuids of all objects, attached and detached.
     pub(super) fn uuids(&self) -> HashSet<Uuid> {
         let mut uuids: HashSet<Uuid> =
             self.all_objects().iter().map(|(_, _, object)| object.uuid()).collect();

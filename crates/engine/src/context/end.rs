@@ -8,7 +8,7 @@ use basalt_base::{Error, Result};
 
 use crate::request::CancelHandle;
 
-/// What ends a query from outside.
+/// Everything that can end a query early.
 #[derive(Clone, Debug)]
 pub(crate) struct QueryEnd {
     pub(crate) cancel: CancelHandle,

@@ -37,8 +37,8 @@ const KEPT_BYTES_MAX: u64 = 64 << 20;
 /// An operator that holds less does not spill: it would go to disk again and again for little.
 const SPILLED_SHARE: u64 = 16;
 
-/// How DataFusion's names of consumers begin that are sorts. Other operators that spill are bound by the limit of GROUP
-/// BY. The test below fails if DataFusion renames them.
+/// The prefix of DataFusion's names of memory consumers that are sorts. Other operators that spill are bound by the
+/// limit of GROUP BY. The test below fails if DataFusion renames them.
 const SORT: &str = "ExternalSorter";
 
 impl ServerMemory {
@@ -185,8 +185,8 @@ impl QueryMemory {
         self.server.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Whether an operator must spill before it grows: by a setting of its own, or because the query or the process
-    /// comes near its limit.
+    /// Whether an operator must spill before it grows: by a setting of its own, or because the query or the process is
+    /// near its limit.
     fn must_spill(&self, reservation: &MemoryReservation, additional: u64) -> bool {
         let consumer = reservation.consumer();
         if !consumer.can_spill() {

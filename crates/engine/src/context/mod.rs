@@ -1,6 +1,6 @@
 //! A running query as everything below statements sees it.
 //!
-//! - [`query`]: who asked, with which settings, and what was read so far.
+//! - [`query`]: its user, its settings, and what was read so far.
 //! - [`end`]: when it must stop; [`memory`]: what it may hold; [`events`]: what it did.
 //! - [`services`]: the clock, the memory and the threads that all queries share.
 //! - [`format_settings`]: its settings for readers and writers of formats.

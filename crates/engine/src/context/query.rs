@@ -1,4 +1,4 @@
-//! A running query: who asked, with which settings, what it has read so far, and when it must stop.
+//! A running query: its user, its settings, what it has read so far, and when it must stop.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,7 +23,7 @@ pub(crate) struct QueryContext {
     pub(crate) services: Arc<Services>,
     pub(crate) id: String,
     pub(crate) text: String,
-    /// The column `query_kind` of the log; empty for what is no statement.
+    /// The column `query_kind` of the log; empty for a query that is not a statement.
     pub(crate) kind: &'static str,
     pub(crate) user: String,
     pub(crate) database: String,
@@ -39,7 +39,7 @@ pub(crate) struct QueryContext {
     pub(crate) started_us: u64,
     /// The dictionaries that it uses.
     pub(crate) load_chain: Arc<LoadChain>,
-    /// Whether what it reads of tables is not worth keeping decoded for others.
+    /// Whether the blocks that it reads from tables should stay out of the cache.
     pub(crate) reads_once: bool,
 }
 
@@ -127,7 +127,7 @@ impl QueryContext {
         self
     }
 
-    /// With the user, the current database and the interface of whoever asked.
+    /// With the user, the current database and the interface of the client.
     #[must_use]
     pub(crate) fn asked_by(mut self, user: &str, database: &str, interface: Interface) -> QueryContext {
         user.clone_into(&mut self.user);
@@ -160,13 +160,13 @@ impl QueryContext {
         self.check_rows_to_read(self.progress.snapshot().read_rows)
     }
 
-    /// A scan is about to read as many rows as this.
+    /// Adds the rows that a scan is about to read to the progress.
     pub(crate) fn expect_rows(&self, rows: u64) -> datafusion::common::Result<()> {
         self.progress.add_total_rows(rows);
         Ok(())
     }
 
-    /// Whether no more is read, though there may be more: `read_overflow_mode = 'break'`.
+    /// Whether reading stops here although there may be more rows: `read_overflow_mode = 'break'`.
     pub(crate) fn has_read_enough(&self) -> bool {
         let most = self.settings.max_rows_to_read;
         most > 0 && self.breaks_reading() && self.progress.snapshot().read_rows > most

@@ -12,7 +12,7 @@ pub(crate) struct Services {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) memory: Arc<ServerMemory>,
     pub(crate) runtime: tokio::runtime::Handle,
-    /// Processors of the machine: counted once, for the system reads several files to answer.
+    /// Processors of the machine: counted once, because counting reads several files of the system.
     pub(crate) processors: usize,
     /// The zone of the machine.
     pub(crate) zone: Zone,

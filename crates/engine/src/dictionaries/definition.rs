@@ -60,7 +60,7 @@ impl Definition {
         Ok(Definition { spec, source, settings, lifetime, expressions })
     }
 
-    /// What stands for a missing value of each column after the keys: the attribute's DEFAULT, or that of the
+    /// The value in place of a missing one, for each column after the keys: the attribute's DEFAULT, or that of the
     /// column's type.
     pub(super) fn defaults(&self) -> Arc<[ArrayRef]> {
         let default = |column: &Column| {

@@ -356,7 +356,7 @@ impl DictionaryEntry {
     }
 }
 
-/// What waits for a load on behalf of no query: it never ends early.
+/// The status for a wait on behalf of no query: such a wait never ends early.
 fn no_query() -> QueryStatus {
     QueryStatus::new("", Arc::default(), TimeLimit::default(), MemoryTracker::default())
 }

@@ -1,4 +1,4 @@
-//! What loads of dictionaries need of the database that they are part of.
+//! The database as seen by loads of dictionaries, which must not depend on the rest of the engine.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) struct SourceQuery {
     pub(crate) reads_once: bool,
 }
 
-/// What the server's configuration allows to sources.
+/// The permissions that the server's configuration gives to sources.
 pub(crate) struct SourcePolicy<'a> {
     /// The hosts that sources may connect to.
     pub(crate) remote_hosts: &'a RemoteHosts,
@@ -74,7 +74,7 @@ pub(crate) trait LoadHost: Send + Sync {
         exact_columns: usize,
     ) -> Result<Blocks>;
 
-    /// What the formats of a source depend on.
+    /// The settings of the formats of a source.
     fn format_settings(self: Arc<Self>, query: SourceQuery) -> FormatSettings;
 
     fn policy(&self) -> SourcePolicy<'_>;

@@ -20,17 +20,17 @@ use super::source::{KeyedSource, LoadRequest, RowRange};
 use super::source_rows::{RowOrigin, SourceRows};
 use super::status::Origin;
 
-/// What a load made, and what the next one must know of it.
+/// The result of a load, and the state that the next load starts from.
 pub(super) struct Loaded {
     pub(super) built: Built,
     pub(super) origin: Origin,
     /// Why it took more memory than it should have.
     pub(super) fallback_reason: Option<Error>,
-    /// What the load is charged with.
+    /// The memory that the load is charged with.
     pub(super) memory: Option<LoadMemory>,
 }
 
-/// The dictionary that is loaded, for those that must tell it from others.
+/// Identifies the dictionary that is loaded.
 pub(super) struct Identity {
     pub(super) uuid: Uuid,
     pub(super) name: String,
@@ -86,7 +86,7 @@ impl<'a> Destination<'a> {
     }
 }
 
-/// Loads a version as `definition` says. If the source tells what changed since the `previous` version was loaded,
+/// Loads a version as `definition` says. If the source reports what changed since the `previous` version was loaded,
 /// only that is read. Large versions are built in `file`, if the dictionary has one. `progress` counts the rows.
 pub(super) fn load(
     definition: &Arc<Definition>,

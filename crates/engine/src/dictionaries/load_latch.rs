@@ -14,7 +14,7 @@ use parking_lot::{Condvar, Mutex};
 /// How often a waiting query checks whether it was cancelled.
 const CANCEL_CHECK_PERIOD: Duration = Duration::from_millis(20);
 
-/// What a load came to.
+/// The outcome of a load.
 pub(super) type Outcome = Result<Arc<dyn Dictionary>>;
 
 /// Lets one load of a dictionary run at a time, or one end of a version.

@@ -27,7 +27,7 @@ pub(crate) trait MemoryBudget: Send + Sync {
     /// The limit in bytes.
     fn limit(&self) -> u64;
 
-    /// What queries, merges and dictionaries hold together.
+    /// The bytes that queries, merges and dictionaries hold together.
     fn total(&self) -> u64;
 
     fn dictionaries(&self) -> &DictionaryMemory;
@@ -48,18 +48,18 @@ pub(super) struct LoadMemory {
     /// Bytes of the rows so far.
     rows: u64,
     held: u64,
-    /// What it held when it began to spill.
+    /// The bytes that it held when it began to spill.
     held_before_spill: u64,
-    /// What it holds at most while it spills, without keys.
+    /// The most bytes that it holds while it spills, without keys.
     held_max: u64,
     /// Bytes of keys that cannot spill, in all and for each row.
     keys: u64,
     key_bytes: u64,
-    /// What the current version holds.
+    /// The bytes of the current version.
     current: u64,
 }
 
-/// What is in memory at the same time as a new version.
+/// The versions that are in memory at the same time as a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coexisting {
     Current,
@@ -67,7 +67,7 @@ pub(super) enum Coexisting {
 }
 
 impl DictionaryMemory {
-    /// What versions and loads hold together.
+    /// The bytes that versions and loads hold together.
     pub(crate) fn bytes(&self) -> u64 {
         self.loaded.load(Ordering::Relaxed) + self.loading.load(Ordering::Relaxed)
     }

@@ -34,7 +34,7 @@ const FILE_NAME: &str = "dictionary.bin";
 /// Where a dictionary is kept between two runs.
 pub(super) struct PersistedFile {
     uuid: Uuid,
-    /// What the file must have been written for.
+    /// The definition that the file must have been written for.
     statement: String,
 }
 

@@ -23,7 +23,7 @@ pub(crate) enum LoadStep {
 }
 
 impl LoadProgress {
-    /// The source is asked for its first row.
+    /// Begins a load, which waits for the first row of its source.
     pub(super) fn begin(&self) {
         self.rows.store(0, Ordering::Relaxed);
         self.enter(LoadStep::Reading);

@@ -88,7 +88,7 @@ impl<'a> SourceRows<'a> {
         Ok(())
     }
 
-    /// What the load is charged with.
+    /// The memory that the load is charged with.
     pub(super) fn memory(&mut self) -> &mut LoadMemory {
         &mut self.memory
     }
@@ -138,7 +138,7 @@ impl<'a> SourceRows<'a> {
         self.has_failed
     }
 
-    /// The newest time of a change, in seconds since 1970, if the source tells it.
+    /// The newest time of a change, in seconds since 1970, if the source reports it.
     pub(super) fn newest(&self) -> Option<i64> {
         self.newest
     }

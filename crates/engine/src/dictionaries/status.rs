@@ -1,4 +1,4 @@
-//! What a dictionary is at the moment: the version that answers, how its last load went, and every change of that.
+//! The state machine of a dictionary: the version that answers, how its last load went, and all transitions.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ pub(crate) struct DictionaryState {
     origin: Origin,
 }
 
-/// What the next load must know of the last.
+/// The state of the source at the last load, which the next load compares.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Origin {
     /// The source's answer to its INVALIDATE_QUERY.
@@ -159,7 +159,8 @@ impl DictionaryState {
         !self.is_loading() && self.next_load_us.is_some_and(|next| next <= now_us)
     }
 
-    /// The revision of the source that the version was loaded from, if the last load succeeded and the source tells it.
+    /// The revision of the source that the version was loaded from, if the last load succeeded and the source reports
+    /// it.
     pub(super) fn known_revision(&self) -> Option<&str> {
         self.version().filter(|_| self.failure.is_none()).and(self.origin.revision.as_deref())
     }

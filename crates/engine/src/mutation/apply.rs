@@ -17,13 +17,13 @@ use crate::tables::{Table, parts_of};
 /// How long a waiting statement sleeps while others work on the parts.
 const WAIT: Duration = Duration::from_millis(10);
 
-/// Records the commands as one mutation of `table`; answers with its number.
+/// Records the commands as one mutation of `table`; returns its number.
 pub(crate) fn begin(query: &Arc<Execution>, table: &dyn Table, commands: &[AlterAction]) -> Result<u64> {
     let Some(parts) = parts_of(table) else {
         return Err(table.refuses("a mutation"));
     };
     let definition = table.definition();
-    // What cannot be planned is refused before anything is recorded.
+    // Commands that cannot be planned are refused before they are recorded.
     plan(query, &definition, parts, None, commands)?;
     let text: Vec<String> = commands.iter().map(ToString::to_string).collect();
     let version = parts.begin_mutation(&text.join(", "))?;
@@ -49,7 +49,7 @@ pub(crate) fn wait(
             Some(own) if own.version == version => {}
             _ => bail!(Unfinished, "mutation '{}' was killed", mutation_id(version)),
         }
-        // One that is older and fails keeps this one waiting.
+        // An older mutation that fails blocks this one.
         let failed = mutations.iter().find(|status| !status.is_done() && status.failure.is_some());
         if let Some((status, failure)) = failed.and_then(|status| Some((status, status.failure.as_ref()?))) {
             bail!(
@@ -71,7 +71,7 @@ pub(crate) fn wait(
 pub(crate) fn step(instance: &Arc<Instance>, key: &ObjectKey, table: &dyn Table, parts: &TableParts) -> bool {
     let Some((part, mut waiting)) = parts.select_mutation() else { return false };
     let definition = table.definition();
-    // Together first: each part is then written once. One that fails alone is the one to blame.
+    // All together first, so that each part is written once. If that fails, one alone, to find the one that fails.
     for together in [true, false] {
         if !together {
             waiting.truncate(1);
@@ -86,7 +86,7 @@ pub(crate) fn step(instance: &Arc<Instance>, key: &ObjectKey, table: &dyn Table,
         match result {
             Ok(mutated) => return mutated.is_some(),
             Err(_) if control.is_cancelled() => return false,
-            // It was planned for columns that are others meanwhile.
+            // It was planned for columns that an ALTER has changed meanwhile.
             Err(_) if !Arc::ptr_eq(&definition, &table.definition()) => return true,
             Err(error) if is_last_try => {
                 parts.mutation_failed(version, part.name(), &error.to_string());

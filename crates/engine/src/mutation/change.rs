@@ -109,8 +109,8 @@ impl PlannedChange {
             .map_err(Error::of_arrow)
     }
 
-    /// The rows with new values where they match. Values are computed for these rows only: what a
-    /// condition keeps away from an expression does not make it fail.
+    /// The rows with new values where they match. Values are computed for these rows only, so an expression cannot fail
+    /// on rows that the condition excludes.
     fn updated(
         &self,
         rows: &RecordBatch,

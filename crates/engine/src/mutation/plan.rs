@@ -19,7 +19,7 @@ use crate::instance::Instance;
 use crate::planning::{PlanningContext, physical, selection};
 use crate::tables::{ColumnDefinition, TableDefinition, has_index};
 
-/// The change that the waiting mutations of a part are together.
+/// The mutations that a part waits for, combined into one change.
 pub(super) fn plan_change(
     instance: &Arc<Instance>,
     definition: &TableDefinition,
@@ -90,7 +90,7 @@ enum Kind {
     Update(Vec<Vec<(usize, Expr)>>),
     /// Deletes the values of the column. Later commands and MATERIALIZED columns computed from it see its default.
     Clear(usize, Expr, Vec<(usize, Expr)>),
-    /// Nothing but what the TTL of the table does.
+    /// Applies the table's TTL and nothing else.
     Expire,
     /// A skip index to make.
     Index(String),
@@ -162,7 +162,7 @@ impl Planner<'_> {
                 Command { filter: self.filter(&never)?, kind: Kind::Expire }
             }
             AlterAction::Index(IndexAction::Materialize { name, if_exists, .. }) => {
-                // It may have gone since.
+                // It may have been dropped since.
                 if !has_index(
                     &self.definition.create,
                     name,
@@ -179,9 +179,9 @@ impl Planner<'_> {
         Ok(Some(command))
     }
 
-    /// The values as they are read today, in their type of today.
+    /// The values as they are read now, in the column's current type.
     fn retype(&self, name: &str) -> Result<Option<Command>> {
-        // It may have gone since, or have got another name.
+        // It may have been dropped or renamed since.
         let Some(at) = self.stored.position(name) else { return Ok(None) };
         if self.part.is_some_and(|part| !part.is_converted(at)) {
             return Ok(None);
@@ -189,8 +189,8 @@ impl Planner<'_> {
         self.rewritten(at, Expr::Column(name_of(&self.stored[at]))).map(Some)
     }
 
-    /// What the column's expression says is stored: of a MATERIALIZED column anew, of a DEFAULT where the
-    /// part has no values.
+    /// Stores the values of the column's expression: of a MATERIALIZED column anew, of a DEFAULT where the part has no
+    /// values.
     fn materialize(&self, name: &str) -> Result<Option<Command>> {
         let Some(column) = self.definition.column(name) else {
             bail!(
@@ -227,8 +227,8 @@ impl Planner<'_> {
         plan_filter(filter, self.stored, &self.ctx)
     }
 
-    /// The part loses the column's values, and is read with the DEFAULT of the day. What a TTL needs has
-    /// to be in every part: there all values become the default of today.
+    /// The part loses the column's values, and is read with the current DEFAULT. A column that a TTL needs must be in
+    /// every part: all its values become the current default.
     fn clear(&self, name: &str) -> Result<Option<Command>> {
         let Some(at) = self.stored.position(name) else {
             bail!(NotFoundColumnInBlock, "there is no column `{name}` to clear");
@@ -255,7 +255,7 @@ impl Planner<'_> {
         Ok(Some(Command { filter: self.filter(&always)?, kind: Kind::Clear(at, value, computed) }))
     }
 
-    /// What the statement assigns, then what MATERIALIZED columns make of it.
+    /// The assignments of the statement, then those of the MATERIALIZED columns computed from them.
     fn assignments(&self, list: &[(String, SqlExpr)]) -> Result<Vec<Vec<(usize, Expr)>>> {
         let mut first = Vec::new();
         for (name, value) in list {
@@ -273,7 +273,7 @@ impl Planner<'_> {
         Ok([first, computed].into_iter().filter(|round| !round.is_empty()).collect())
     }
 
-    /// The MATERIALIZED columns that are computed from one of the columns called `is_set`.
+    /// The MATERIALIZED columns that are computed from one of the columns in `is_set`.
     fn computed_of(&self, is_set: &BTreeSet<&str>) -> Result<Vec<(usize, Expr)>> {
         let mut computed = Vec::new();
         for column in self.definition.stored_definitions() {
@@ -327,7 +327,7 @@ impl Planner<'_> {
     fn change(&self, commands: &[Command]) -> Result<PlannedChange> {
         let mut used: BTreeSet<usize> = BTreeSet::new();
         let (written, cleared) = targets(commands);
-        // Nobody sees what a column is read as that is cleared alone.
+        // If the commands only clear columns that no other one is computed from, no values need to be read.
         let is_alone =
             |one: &Command| matches!(&one.kind, Kind::Clear(_, _, computed) if computed.is_empty());
         let steps = if commands.iter().all(is_alone) { &[] } else { commands };
@@ -345,7 +345,7 @@ impl Planner<'_> {
             bail!(NotImplemented, "MATERIALIZE INDEX together with a lightweight DELETE is not implemented");
         }
         if used.is_empty() {
-            // Rows are counted by a column.
+            // Counting rows takes a column.
             used.insert(0);
         }
         let reads: Columns = used.iter().map(|&at| self.stored[at].clone()).collect();

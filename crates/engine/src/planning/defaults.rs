@@ -14,8 +14,7 @@ use crate::tables::{ColumnDefinition, TableDefinition};
 /// Parts of an expression at most, counted with every ALIAS column replaced by its expression.
 const PARTS_MAX: usize = 500_000;
 
-/// Plans the expressions of the columns that `is_meant` picks: names and types must fit, and none may need
-/// itself.
+/// Plans the expressions of the columns that `is_meant` picks: names and types must fit, and none may depend on itself.
 pub(crate) fn check_defaults(
     query: &Arc<Execution>,
     definition: &TableDefinition,
@@ -75,7 +74,7 @@ impl Needs<'_> {
     }
 
     /// How many parts the expression of the column has when every column that is not stored is replaced by its
-    /// expression; none may need itself.
+    /// expression; none may depend on itself.
     fn expanded(&self, column: usize) -> usize {
         let is_replaced = |at: usize| !self.columns[at].is_stored();
         let mut known: HashMap<usize, usize> = HashMap::new();
@@ -93,7 +92,7 @@ impl Needs<'_> {
         known[&column]
     }
 
-    /// Whether the column needs its own value, by way of others or not.
+    /// Whether the column depends on itself, directly or through others.
     fn goes_round(&self, column: usize) -> bool {
         let mut seen = vec![false; self.named.len()];
         let mut waiting = self.named[column].clone();

@@ -35,7 +35,7 @@ pub(crate) struct RowFiller {
     stored: Columns,
     /// For each stored column its position among given columns and steps.
     picks: Vec<usize>,
-    /// Stored arrays of one `Nested`, two and two.
+    /// Stored arrays of one `Nested`, in pairs.
     nested: Vec<(usize, usize)>,
 }
 
@@ -43,7 +43,7 @@ enum Step {
     /// The type's default.
     TypeDefault(SqlType),
     /// Arrays of default elements, as long as those of another column.
-    Beside(SqlType, usize),
+    AsLongAs(SqlType, usize),
     /// An expression over the given columns and all steps before.
     Expr(Arc<dyn PhysicalExpr>, Arc<DFSchema>),
 }
@@ -65,7 +65,7 @@ impl RowFiller {
             let sibling = given.iter().position(|other| are_nested(other, &column.name, &column.ty));
             known.push(Column::new(&column.name, column.ty.clone()));
             steps.push(match (sibling, &column.ty) {
-                (Some(sibling), SqlType::Array(element)) => Step::Beside(element.as_ref().clone(), sibling),
+                (Some(sibling), SqlType::Array(element)) => Step::AsLongAs(element.as_ref().clone(), sibling),
                 _ => Step::TypeDefault(column.ty.clone()),
             });
         }
@@ -143,7 +143,7 @@ impl Step {
     fn array(&self, known: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
         match self {
             Step::TypeDefault(ty) => Ok(ty.default_array(rows)),
-            Step::Beside(element, sibling) => {
+            Step::AsLongAs(element, sibling) => {
                 let offsets =
                     OffsetBuffer::from_lengths(known[*sibling].as_list::<i32>().offsets().lengths());
                 let elements = element.default_array(*offsets.last().unwrap_or(&0) as usize);

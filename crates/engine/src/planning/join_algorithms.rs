@@ -20,7 +20,7 @@ const DIRECT: &str = "direct";
 /// The algorithms that a query allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct JoinAlgorithms {
-    /// Ask a right side that finds rows by key.
+    /// Look up keys in a right side that finds rows by key.
     pub(crate) direct: bool,
     /// Nothing else.
     pub(crate) only_direct: bool,

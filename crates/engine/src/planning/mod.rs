@@ -4,7 +4,7 @@
 //! - [`runtime`]: plans as operators, and their blocks; [`join_algorithms`]: which joins are allowed.
 //! - [`typed`]: a query whose columns are converted to given types.
 //! - [`defaults`], [`fill`]: DEFAULT expressions, and the columns that an INSERT does not give.
-//! - [`sample`]: SAMPLE as a condition; [`partition`]: which parts a statement means.
+//! - [`sample`]: SAMPLE as a condition; [`partition`]: the parts that a statement selects.
 
 mod defaults;
 mod fill;

@@ -1,4 +1,4 @@
-//! A partition or part that a statement names, as the parts that it means.
+//! Resolves the PARTITION or PART of a statement to parts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use basalt_sql::parse_type;
 use super::planning_context::PlanningContext;
 use crate::execution::Execution;
 
-/// Which parts `what` means.
+/// The parts that `what` selects.
 pub(crate) fn selection(
     query: &Arc<Execution>,
     parts: &TableParts,

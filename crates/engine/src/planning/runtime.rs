@@ -76,8 +76,8 @@ pub(crate) struct Physical {
 }
 
 impl Physical {
-    /// Optimizes a plan and chooses its operators. Called from a thread that may block: what to read of a
-    /// table may be seen from the disk.
+    /// Optimizes a plan and chooses its operators. Called from a thread that may block, because choosing what to read
+    /// of a table may read from disk.
     pub(crate) fn of(query: &Execution, plan: &LogicalPlan) -> Result<Physical> {
         let state = session(query)?;
         let plan = block_on(state.create_physical_plan(plan)).map_err(from_datafusion)?;
@@ -154,7 +154,7 @@ pub(crate) fn run_to_blocks(query: &Arc<Execution>, plan: LogicalPlan) -> Blocki
     let (query, status) = (Arc::clone(query), Arc::clone(query.status()));
     let send = async move {
         if let Err(error) = send_blocks(&query, &plan, &sender).await {
-            // A receiver that is gone wants no error either.
+            // The receiver may be gone.
             let _ = sender.send(Err(error)).await;
         }
     };

@@ -9,7 +9,7 @@ use basalt_sql::ast::{BinaryOp, Expr, Literal};
 
 use crate::tables::{Table, parts_of};
 
-/// Decimal digits of a ratio that are looked at.
+/// The most decimal digits of a ratio that count.
 const DIGITS_MAX: usize = 18;
 
 /// A share as a fraction in lowest terms.

@@ -14,8 +14,8 @@ use super::planning_context::PlanningContext;
 use super::runtime::{BlockingBlocks, run_to_blocks};
 use crate::execution::Execution;
 
-/// Plans `text` and starts it; the blocks have the carriers of `columns`. A number of the first
-/// `exact_columns` that is none of its column's type is an error. Called from a thread that may block.
+/// Plans `text` and starts it; the blocks have the carriers of `columns`. In the first `exact_columns`, a number that
+/// the column's type does not have is an error. Called from a thread that may block.
 pub(crate) fn run_typed(
     query: &Arc<Execution>,
     text: &str,

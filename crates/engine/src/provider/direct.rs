@@ -45,7 +45,7 @@ impl PhysicalOptimizerRule for DirectSources {
     }
 }
 
-/// The small source whose blocks `node` deals out.
+/// The small source whose blocks `node` distributes round-robin.
 fn spread_source(node: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
     let spread = node.downcast_ref::<RepartitionExec>()?;
     let deals_out = matches!(spread.partitioning(), Partitioning::RoundRobinBatch(_));

@@ -1,9 +1,9 @@
-//! Joins on the key of a dictionary or of a key/value table: a rule that lets them ask it for keys.
+//! Joins on the key of a dictionary or of a key/value table: a rule that replaces them by key lookups.
 //!
-//! `left JOIN right ON left.x = right.key` needs no scan of the right side, and no table built of it. The
-//! columns of the key must all be compared, with nothing else in ON but conditions on the right side. They are
-//! compared as they are, or integers with integers of another type: then both sides stand in ON cast to a type with
-//! room for all of both, and the left side is cast to the key's type instead. What does not fit it is no key.
+//! `left JOIN right ON left.x = right.key` needs no scan of the right side, and no hash table. The columns of the key
+//! must all be compared, with nothing else in ON but conditions on the right side. They are compared directly, or as
+//! integers of different types. For the latter, ON casts both sides to a type that holds both; the direct join casts
+//! the left side to the key's type instead. A value that does not fit matches no key.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ const INTEGER_DIGITS: u8 = 20;
 /// The rule.
 #[derive(Debug)]
 pub(crate) struct DirectJoins {
-    /// No other join with such a right side: `join_algorithm = 'direct'`.
+    /// Refuse any other join with such a right side: `join_algorithm = 'direct'`.
     pub(crate) only: bool,
     /// Threads of one look-up.
     pub(crate) threads: usize,
@@ -119,7 +119,7 @@ fn understood(join: &Join, threads: usize) -> Option<(Arc<dyn Table>, DirectJoin
     Some((table, direct))
 }
 
-/// A table that is asked for keys, and conditions on its rows.
+/// A table to look up keys in, and conditions on its rows.
 struct RightSide {
     name: String,
     /// Finds its rows.
@@ -150,7 +150,7 @@ impl RightSide {
             }
             LogicalPlan::Filter(filter) => {
                 let mut right = RightSide::of(&filter.input)?;
-                // What was offered to the scan stands above it too.
+                // Filters that were pushed down to the scan are also in the Filter node above it.
                 right.filters = vec![filter.predicate.clone()];
                 Some(right)
             }
@@ -163,7 +163,7 @@ impl RightSide {
                 let right = RightSide::of(&limit.input)?;
                 let keys =
                     limit.keys.iter().map(|key| right.key_column(key)).collect::<Option<Vec<usize>>>()?;
-                // One row a key is what the table has.
+                // The table has one row per key.
                 let is_key = right.lookup_key().iter().all(|at| keys.contains(at));
                 (is_key && limit.offset == 0 && limit.limit > 0).then_some(right)
             }

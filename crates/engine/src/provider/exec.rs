@@ -33,7 +33,7 @@ use crate::tables::Table;
 /// How the line of a table begins in EXPLAIN.
 const TABLE_LINE: &str = "ReadFromTable:";
 
-/// Blocks with more columns are read, not summed up.
+/// With more columns, statistics have no bounds.
 const BOUNDED_COLUMNS_MAX: usize = 8;
 
 /// Reads a source; a leaf of the physical plan.
@@ -147,7 +147,7 @@ impl ExecutionPlan for SourceExec {
         let rows = MetricBuilder::new(&self.metrics).output_rows(partition);
         let mut metered = Metered { blocks, query, schema, counts, _table: Arc::clone(&self.table) };
         let stream = futures::stream::poll_fn(move |ctx| match metered.next() {
-            // The iterator never waits: a block without rows is where others get their turn.
+            // The iterator never waits: on a block without rows, other tasks get their turn.
             Some(Ok(block)) if block.num_rows() == 0 => {
                 ctx.waker().wake_by_ref();
                 Poll::Pending
@@ -195,7 +195,7 @@ impl ExecutionPlan for SourceExec {
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
-        // Only of rows in order are the first ones known to be wanted.
+        // Without an order, the first rows of the source need not be those that the limit keeps.
         self.properties.eq_properties.output_ordering()?;
         let source = self.source.with_limit(limit?).ok()??;
         Some(Arc::new(self.resourced(source)))
@@ -243,7 +243,7 @@ pub(super) fn statistics(source: &dyn BlockSource, schema: &Schema) -> Statistic
     statistics
 }
 
-/// `text`, which is `plan` printed, with what each index of a table left below the table's line.
+/// `text`, which is `plan` printed, with a report on each index of a table below the table's line.
 pub(crate) fn explain_indexes(plan: &Arc<dyn ExecutionPlan>, text: &str) -> basalt_base::Result<String> {
     let mut reports = Vec::new();
     collect_reports(plan, &mut reports)?;
@@ -274,7 +274,7 @@ struct Metered {
     query: Arc<QueryContext>,
     schema: SchemaRef,
     counts: bool,
-    /// A dropped table keeps its files while it is held.
+    /// Keeps the files of a table that is dropped meanwhile.
     _table: Arc<dyn Table>,
 }
 

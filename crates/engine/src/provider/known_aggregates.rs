@@ -1,9 +1,9 @@
 //! Aggregates over a whole table that its metadata answers, such as `count()` or `max(EventDate)`: a rule
 //! that puts their values in place of the scan.
 //!
-//! DataFusion has such a rule about operators, which also answers where conditions were counted. This one
-//! comes before everything else that is done to a plan: choosing operators for a scan of a wide table, in
-//! order to throw them away, takes longer than all the rest of such a query.
+//! DataFusion has such a rule for physical plans, which also answers counts under conditions that the source has
+//! evaluated. This rule runs before all others: planning the scan of a wide table and throwing it away takes longer
+//! than the rest of such a query.
 
 use std::sync::Arc;
 
@@ -66,8 +66,7 @@ fn known(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     Ok(Some(LogicalPlan::Projection(projection)))
 }
 
-/// The scan of a whole table whose rows are all that `plan` has; its columns by name, if anybody looks at
-/// them.
+/// The scan of a whole table that has exactly the rows of `plan`. Its columns have the same names, unless `only_rows`.
 fn scan_below(plan: &LogicalPlan, only_rows: bool) -> Option<&TableScan> {
     match plan {
         LogicalPlan::TableScan(scan) => (scan.filters.is_empty() && scan.fetch.is_none()).then_some(scan),
@@ -109,7 +108,7 @@ impl Call<'_> {
         Some(Call { function: &call.func, constant, column, name })
     }
 
-    /// The value by the statistics of a table's `columns`.
+    /// The value according to the statistics of a table's `columns`.
     fn value(&self, statistics: &Statistics, columns: &[&str]) -> Option<Expr> {
         let argument: Arc<dyn PhysicalExpr> = match (self.constant, self.column) {
             (Some(value), _) => Arc::new(Literal::new(value.clone())),

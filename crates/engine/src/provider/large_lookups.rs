@@ -1,7 +1,7 @@
-//! Large blocks under what looks keys up in a key/value table: a rule for physical plans.
+//! A rule for physical plans: large blocks below operators that look up keys in a key/value table.
 //!
-//! `dictGet` of a DIRECT dictionary, and a direct join, ask for the keys of a block at once. A key/value
-//! table finds a million keys for half of what it takes for as many in blocks of the usual size.
+//! `dictGet` of a DIRECT dictionary, and a direct join, ask for the keys of a block at once. A key/value table finds a
+//! million keys at once in half the time that they take in blocks of the usual size.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use datafusion::physical_plan::projection::ProjectionExec;
 
 /// The rule.
 pub(crate) const LARGE_LOOKUPS: EachOperator = EachOperator::new("large_lookups", |node| {
-    // Under a LIMIT, the first rows are wanted and no others.
+    // Below a LIMIT, only the first rows are wanted.
     if node.fetch().is_some() || !looks_up(node)? {
         return Ok(None);
     }
@@ -28,7 +28,7 @@ pub(crate) const LARGE_LOOKUPS: EachOperator = EachOperator::new("large_lookups"
     over_inputs(node, node.children().into_iter().map(gathered).collect()).map(Some)
 });
 
-/// Whether the operator itself asks for keys, of a table that likes many.
+/// Whether the operator itself looks up keys in a table that prefers large blocks.
 fn looks_up(node: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     if let Some(join) = node.downcast_ref::<OneInputExec<DirectJoinOperator>>() {
         return Ok(join.prefers_large_blocks());

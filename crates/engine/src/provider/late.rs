@@ -117,16 +117,16 @@ fn over_kept(order: &LexOrdering, kept: &[usize]) -> Result<LexOrdering> {
     LexOrdering::new(keys).ok_or_else(|| internal("a sort without keys"))
 }
 
-/// Reads more columns of the rows that its input has the places of.
+/// Reads further columns of the rows whose places its input returns.
 struct FetchOperator {
     input: Arc<dyn ExecutionPlan>,
-    /// All columns of the table that the input's rows are of; keeps it if it is dropped meanwhile.
+    /// The table of the input's rows, with all columns; it stays readable if it is dropped meanwhile.
     table: Arc<SourceExec>,
     /// Output columns that come with the input, in its order; the last input column is the place.
     kept: Vec<usize>,
     /// Output columns that are read here.
     deferred: Vec<usize>,
-    /// The columns of the sort, which the input has fewer of.
+    /// The properties of the original sort, whose columns the output has.
     properties: Arc<PlanProperties>,
 }
 

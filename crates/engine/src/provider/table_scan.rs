@@ -80,7 +80,7 @@ impl TableScanProvider {
         }
     }
 
-    /// The filters with the values of columns that are the same in all rows.
+    /// The filters, with columns that are the same in all rows replaced by their values.
     fn settled(&self, filters: &[Expr]) -> Result<Vec<Expr>> {
         let value = |expr: Expr| match &expr {
             Expr::Column(column) => {
@@ -95,8 +95,7 @@ impl TableScanProvider {
         filters.iter().map(|filter| filter.clone().transform_up(value).data()).collect()
     }
 
-    /// The source with the columns at `columns` of the table, of which `source` has those that are not
-    /// the same in all rows.
+    /// The columns at `columns` of the table: `source` has those that vary, and the others are added as constants.
     fn widened(
         &self,
         source: Arc<dyn BlockSource>,
@@ -122,8 +121,8 @@ impl TableScanProvider {
         &self.table
     }
 
-    /// What is known without reading about all rows and about columns by name; `None` if that takes more
-    /// than a look at metadata, or if a column is not stored.
+    /// Statistics of all rows and of the named columns, from metadata; `None` if that takes reading, or if a column is
+    /// not stored.
     pub(super) fn metadata(&self, columns: &[&str]) -> Result<Option<Statistics>> {
         if !self.table.has_metadata() {
             return Ok(None);
@@ -199,7 +198,7 @@ impl TableProvider for TableScanProvider {
         let filters = self.settled(filters)?;
         let bare = filters.iter().cloned().map(Prewhere::unmarked).collect::<Result<Vec<_>>>()?;
         let filters_rows = self.table.filters_rows();
-        // Expressions of a table are about the machine's time zone.
+        // Expressions of a table are evaluated in the machine's time zone.
         let expressions = if self.query.zone.name() == Zone::system().name() {
             self.table.expressions()
         } else {

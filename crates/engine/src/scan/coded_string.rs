@@ -1,4 +1,4 @@
-//! Strings that a source hands out as numbers.
+//! Strings that a source returns as numbers.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use super::numbering::Numbering;
 use super::source::BlockSource;
 
-/// A string that a source is asked to hand out as a number.
+/// A string that a source is to return as a number.
 #[derive(Clone, Debug)]
 pub(crate) struct CodedString {
     pub(crate) place: StringPlace,
@@ -28,7 +28,7 @@ pub(crate) enum StringPlace {
     Function(usize),
 }
 
-/// A source that hands out numbers.
+/// A source that returns numbers.
 pub(crate) struct CodedSource {
     pub(crate) source: Arc<dyn BlockSource>,
     /// For each string: its column in the blocks, and what its numbers stand for.

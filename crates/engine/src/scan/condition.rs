@@ -1,7 +1,7 @@
 //! Conditions that a key or an index can use: sets and ranges of single columns and expressions.
 //!
-//! Every [`ColumnCondition`] must hold for each row that the query wants. What is not understood is
-//! left out, which is always right: the filter above the scan sees every row again.
+//! Every [`ColumnCondition`] must hold for each row that the query wants. Unsupported conditions are left out, which is
+//! always correct: the filter above the scan checks every row again.
 
 use std::sync::Arc;
 
@@ -122,11 +122,11 @@ fn compared(subject: Subject, op: Operator, value: ArrayRef) -> Option<Condition
     Some(Condition { subject, values })
 }
 
-/// `toDate(t) = '2024-01-01'`: the condition on the column, in which the value of `operand` never falls.
+/// `toDate(t) = '2024-01-01'`: the condition on the column, if `operand` never falls when the column grows.
 fn on_argument(operand: &Expr, op: Operator, value: &ScalarValue, columns: &Columns) -> Option<Condition> {
     let (column, increasing) = Increasing::of(operand, columns)?;
     let value = value.to_array().ok()?;
-    // The values of the column from the first one on that is large enough, but not from the next limit on.
+    // The values of the column in `from` that are not in `up_to`.
     let (from, up_to) = match op {
         Operator::Eq => (increasing.from(&value, false)?, increasing.from(&value, true)?),
         Operator::Lt => (Reach::All, increasing.from(&value, false)?),

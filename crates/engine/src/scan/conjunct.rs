@@ -1,7 +1,7 @@
-//! A WHERE clause as a source evaluates it: AND taken apart, what is cheap and decides much first.
+//! A WHERE clause as a source evaluates it: AND taken apart, cheap and selective conditions first.
 //!
-//! A [`Conjunct`] reads only its own columns. A fallible one (a division, a cast, `throwIf`) stays after
-//! everything that cannot, and in its own order: it sees only rows that passed the others.
+//! A [`Conjunct`] reads only its own columns. Fallible ones (a division, a cast, `throwIf`) come after all others, in
+//! their original order: they see only rows that passed the others.
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(crate) struct Conjunct {
     pub(crate) columns: Vec<usize>,
     schema: SchemaRef,
     estimate: Estimate,
-    /// Whether it is asked while columns are read, before others: it stands in PREWHERE, or was moved there.
+    /// Whether it is evaluated while columns are read, before others: it stands in PREWHERE, or was moved there.
     pub(crate) is_prewhere: bool,
 }
 
@@ -115,7 +115,8 @@ fn known(flags: &BooleanArray) -> BooleanBuffer {
 }
 
 /// The conditions of all of `filters`, in the order in which they are evaluated: those of PREWHERE first. Without
-/// `moves` the others stay in the order of the plan; else they are in PREWHERE where nothing else is.
+/// `moves` the others stay in the order of the plan. With it they are ordered too, and count as PREWHERE if the query
+/// has none.
 pub(crate) fn conjuncts(
     filters: &[Arc<dyn PhysicalExpr>],
     stored: &Schema,

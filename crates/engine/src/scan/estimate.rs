@@ -27,7 +27,7 @@ const FUNCTION_COST: f64 = 20.0;
 const SEARCH_COST: f64 = 60.0;
 const REGEXP_COST: f64 = 400.0;
 
-/// Functions that answer for every value, with what a call costs.
+/// Functions that cannot fail, with the cost of a call.
 const SAFE_FUNCTIONS: &[(&str, f64)] = &[
     ("in", 10.0),
     ("like", SEARCH_COST),
@@ -55,7 +55,7 @@ const SAFE_FUNCTIONS: &[(&str, f64)] = &[
 /// Functions of a string and a pattern that answer 0 or 1.
 const SEARCHES: &[&str] = &["like", "notLike", "ilike", "notILike", "match", "startsWith", "endsWith"];
 
-/// How deep an expression is looked at; what is deeper counts as fallible.
+/// The depth to which an expression is examined; anything deeper counts as fallible.
 const DEPTH_MAX: usize = 64;
 
 pub(super) fn estimate(expr: &Arc<dyn PhysicalExpr>, stored: &Schema) -> Estimate {
@@ -121,7 +121,7 @@ fn flag_of(binary: &BinaryExpr) -> Option<f64> {
 fn call_estimate(call: &ScalarFunctionExpr) -> (f64, f64, bool) {
     let name = call.fun().name();
     let known = SAFE_FUNCTIONS.iter().find(|(known, _)| *known == name);
-    // A pattern that comes from a column may be none.
+    // A pattern that comes from a column may be invalid.
     let fails = known.is_none()
         || (SEARCHES.contains(&name) && !call.args().iter().skip(1).all(|arg| arg.is::<Literal>()));
     let selectivity = match name {
@@ -132,8 +132,8 @@ fn call_estimate(call: &ScalarFunctionExpr) -> (f64, f64, bool) {
     (known.map_or(FUNCTION_COST, |(_, cost)| *cost), selectivity, fails)
 }
 
-/// Whether the text of an expression says all about it: it has only columns, constants, comparisons,
-/// logic, and searches for constants.
+/// Whether the text of an expression determines its result: it has only columns, constants, comparisons, logic, and
+/// searches for constants.
 pub(super) fn is_told_by_text(expr: &Arc<dyn PhysicalExpr>) -> bool {
     is_plain(expr, DEPTH_MAX)
 }

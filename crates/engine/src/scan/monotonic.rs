@@ -39,10 +39,10 @@ const OF_TIME: &[&str] = &[
     "toYYYYMMDD",
     "toYear",
 ];
-/// Calls inside each other at most.
+/// The deepest nesting of calls.
 const DEPTH_MAX: usize = 8;
 
-/// The position of the one column of `expr`, and how the value of `expr` moves when it grows.
+/// The position of the one column of `expr`, and how the value of `expr` moves when the column grows.
 pub(crate) fn monotonic(expr: &Expr, columns: &Columns) -> Option<(usize, Monotonic)> {
     visit(expr, columns, DEPTH_MAX)
 }
@@ -65,7 +65,7 @@ fn visit(expr: &Expr, columns: &Columns, depth: usize) -> Option<(usize, Monoton
             let at = column(operand).filter(|&at| columns[at].ty.is_integer())?;
             Some((at, Monotonic::Increasing))
         }
-        // Of a date it overflows.
+        // For a Date it overflows.
         ("toUnixTimestamp", [operand]) => {
             let at = column(operand).filter(|&at| matches!(columns[at].ty, SqlType::DateTime(_)))?;
             Some((at, Monotonic::Increasing))
@@ -154,11 +154,11 @@ impl Increasing {
     }
 }
 
-/// Which values of a column are meant.
+/// The values of a column from some value on.
 pub(super) enum Reach {
     All,
     None,
-    /// This one and all above.
+    /// This value and all above.
     From(ArrayRef),
 }
 

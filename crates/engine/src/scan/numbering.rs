@@ -17,7 +17,7 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReser
 use datafusion::physical_expr::PhysicalExpr;
 use parking_lot::Mutex;
 
-/// A string that no row asked for yet.
+/// A string whose number no row has needed yet.
 const UNKNOWN: u32 = 0;
 /// A value that is NULL; the numbers of other strings begin after it.
 const NULL: u32 = 1;
@@ -61,13 +61,13 @@ struct Table {
 }
 
 impl Numbering {
-    /// Numbers of the strings called `field`, all of which are in one dictionary.
+    /// Numbers of the strings of the column `field`; one dictionary has all of them.
     pub(crate) fn of_part(field: &Field) -> Numbering {
         Numbering { field: numbers_field(field), kind: Kind::OfPart(OnceLock::new()) }
     }
 
-    /// Numbers of the strings called `field`, or of `function` of them, which has them in its only column; they
-    /// count as memory of `pool`.
+    /// Numbers of the strings of the column `field`, or of `function`, whose only column is `field`. Their memory is
+    /// charged to `pool`.
     pub(crate) fn of_query(
         field: &Field,
         function: Option<Arc<dyn PhysicalExpr>>,
@@ -90,7 +90,7 @@ impl Numbering {
         self.field.as_ref().clone()
     }
 
-    /// The numbers of the strings of `array`, which is as a part gives it.
+    /// The numbers of the strings of `array`, which has the form in which a part returns it.
     pub(crate) fn numbers(&self, array: &ArrayRef) -> Result<ArrayRef> {
         let dictionary = array.as_dictionary_opt::<UInt32Type>();
         match (&self.kind, dictionary) {
@@ -115,7 +115,7 @@ impl Numbering {
                 Some(values) if !values.is_empty() => {
                     gather(values.as_binary_view(), numbers.values(), nulls).gc()
                 }
-                // No row was read but such as are NULL.
+                // Only NULLs were read.
                 _ => new_null_array(&DataType::BinaryView, numbers.len()).as_binary_view().clone(),
             },
             Kind::OfQuery(shared) => shared.known.lock().strings.gather(numbers.values(), nulls),
@@ -138,7 +138,7 @@ impl Shared {
         let table = self.table(dictionary.values());
         let keys = dictionary.keys();
         let number = |key: u32| table.numbers[key as usize].load(Ordering::Relaxed);
-        // What another thread finds out meanwhile is found out twice: the same numbers.
+        // Another thread may look up the same strings meanwhile; it gets the same numbers.
         let mut unknown: Vec<u32> = keys.iter().flatten().filter(|&key| number(key) == UNKNOWN).collect();
         if !unknown.is_empty() {
             unknown.sort_unstable();
@@ -172,7 +172,7 @@ impl Shared {
         table
     }
 
-    /// The marked numbers of strings: each with [`NULL`] added, or that for NULL.
+    /// The marked number of each string: [`NULL`] for NULL, and greater ones for all others.
     fn number_all(&self, strings: &ArrayRef) -> Result<Vec<u32>> {
         let values = match &self.function {
             None => Arc::clone(strings),

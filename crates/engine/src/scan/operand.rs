@@ -14,7 +14,7 @@ pub(crate) struct TableExpression {
     pub(crate) expr: Expr,
 }
 
-/// All that conditions of a query are looked for.
+/// The columns and expressions that a usable condition may be about.
 #[derive(Clone, Copy)]
 pub(crate) struct Operands<'a> {
     pub(crate) columns: &'a Columns,

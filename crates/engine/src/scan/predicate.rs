@@ -1,6 +1,6 @@
 //! Conditions that a skip index can use: values and ranges, and also parts of strings and elements of arrays.
 //!
-//! As in [`condition`](super::condition), conditions that are not understood are left out.
+//! As in [`condition`](super::condition), unsupported conditions are left out.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -167,7 +167,7 @@ fn substrings_of_like(pattern: &[u8]) -> Vec<Substring> {
                 let next = Substring { bytes: Vec::new(), is_start: false, is_end: false };
                 substrings.push(std::mem::replace(&mut substring, next));
             }
-            // Before any other byte a backslash is a backslash.
+            // Before any other byte, a backslash stands for itself.
             (b'\\', Some(&escaped @ (b'%' | b'_' | b'\\'))) => {
                 substring.bytes.push(escaped);
                 at += 1;

@@ -50,7 +50,7 @@ settings_table! {
 }
 
 impl MergeTreeSettings {
-    /// The settings that a SETTINGS clause makes.
+    /// The settings of a table with this SETTINGS clause.
     pub(crate) fn of_clause(clause: &[Setting]) -> Result<MergeTreeSettings> {
         let mut settings = MergeTreeSettings::default();
         for setting in clause {
@@ -77,8 +77,8 @@ impl MergeTreeSettings {
             || CLICKHOUSE_NAMES.lines().any(|line| line.trim() == name)
     }
 
-    /// How long an INSERT waits when a partition has `parts` parts, which are too many: the longer the
-    /// nearer they are to being refused.
+    /// How long an INSERT waits when a partition has `parts` parts, which are too many. The delay grows up to the
+    /// number at which INSERTs are refused.
     pub(crate) fn delay(&self, parts: u64) -> Duration {
         let over = parts.saturating_sub(self.parts_to_delay_insert) + 1;
         let allowed = self.parts_to_throw_insert.saturating_sub(self.parts_to_delay_insert).max(1);
@@ -87,7 +87,7 @@ impl MergeTreeSettings {
         Duration::from_millis((delay as u64).max(self.min_delay_to_insert_ms.min(most)))
     }
 
-    /// How merges bound what they hold.
+    /// The limits of merges.
     pub(crate) fn merge_limits(&self) -> MergeLimits {
         MergeLimits {
             batch_rows: self.merge_max_block_size.min(INDEX_GRANULARITY_MAX) as usize,
@@ -101,7 +101,7 @@ impl MergeTreeSettings {
         }
     }
 
-    /// With how much damage a table is opened.
+    /// The damage with which a table still opens.
     pub(crate) fn broken_limits(&self) -> BrokenLimits {
         BrokenLimits {
             parts_max: self.max_suspicious_broken_parts,
@@ -109,7 +109,7 @@ impl MergeTreeSettings {
         }
     }
 
-    /// Checks that the types do not make.
+    /// Checks that the types of the settings cannot make.
     fn check(&self) -> Result<()> {
         if !(1..=INDEX_GRANULARITY_MAX).contains(&self.index_granularity) {
             bail!(

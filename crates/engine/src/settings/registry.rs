@@ -18,8 +18,8 @@ impl Settings {
         if self.set_known(name, text)? { Ok(()) } else { self.set_format(name, text) }
     }
 
-    /// Sets what a statement or a request asks for, all of it or nothing, as far as `readonly` lets it: 1 keeps every
-    /// setting as it is, any larger number keeps `readonly` alone.
+    /// Makes all `changes` of a statement or a request, or none. Under `readonly = 1` no setting may change; under a
+    /// larger number, only `readonly` itself may not.
     pub(crate) fn change(&mut self, changes: &[(String, String)]) -> Result<()> {
         if changes.is_empty() {
             return Ok(());
@@ -103,7 +103,7 @@ settings_table! {
     max_bytes_before_external_group_by: u64 = 0u64, "Bytes that a GROUP BY holds before it spills to disk; 0 is no limit of its own.";
     extremes: bool = false, "Also compute the minimum and maximum of every result column.";
     decimal_check_overflow: bool = true, "A result of decimals that does not fit its type is an error; 0 keeps its low bits.";
-    optimize_move_to_prewhere: bool = true, "Conditions of WHERE are asked while columns are read, those that remove most first.";
+    optimize_move_to_prewhere: bool = true, "Conditions of WHERE are evaluated while columns are read, the most selective first.";
     optimize_read_in_order: bool = true, "ORDER BY a prefix of the sorting key reads in that order, and does not sort.";
     use_skip_indexes: bool = true, "Skip indexes leave out granules.";
     ignore_data_skipping_indices: String = "", "Names of skip indexes that are not used, with commas.";
@@ -134,7 +134,7 @@ settings_table! {
     use_skip_indexes_if_final: bool = true, "Skip indexes leave out granules with FINAL, too.";
     use_skip_indexes_if_final_exact_mode: bool = true, "With FINAL, granules with a key of what skip indexes leave are read.";
     do_not_merge_across_partitions_select_final: bool = false, "FINAL merges rows of one partition only.";
-    enable_automatic_decision_for_merging_across_partitions_for_final: bool = true, "FINAL merges partitions apart if the sorting key tells the partition.";
+    enable_automatic_decision_for_merging_across_partitions_for_final: bool = true, "FINAL merges partitions apart if the sorting key determines the partition.";
     r#final: bool = false, "Read every table whose engine knows FINAL as with FINAL.";
     optimize_on_insert: bool = true, "Apply the merge mode of a table to the rows of an inserted block.";
     alter_sync: u64 = 1u64, "0: ALTER does not wait until stored values have the types of their columns.";

@@ -44,7 +44,7 @@ pub(crate) fn check_suspicious_type(ty: &SqlType, settings: &Settings) -> Result
     }
 }
 
-/// Whether values have few bytes, and always as many; of a string they are never few.
+/// Whether all values have the same small number of bytes; those of strings do not.
 fn is_short_number(ty: &SqlType) -> bool {
     match ty {
         SqlType::Nullable(inner) => is_short_number(inner),

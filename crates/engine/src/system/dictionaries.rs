@@ -110,7 +110,7 @@ fn push_figures(block: &mut BlockBuilder, lines: &[Line], now_us: u64) {
     let seconds = |us: u64| (us / 1_000_000) as u32;
     block
         .u64s(lines.iter().map(|line| line.stats.bytes_allocated))
-        // What is below a key is found by a scan.
+        // Children of a key are found by a scan.
         .u64s(lines.iter().map(|_| 0))
         .u64s(lines.iter().map(|line| line.stats.query_count))
         .f64s(lines.iter().map(|line| rate(hits(&line.stats), line.stats.query_count)))

@@ -97,7 +97,7 @@ pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
         .finish(&columns())
 }
 
-/// Beside the parts that are read.
+/// Next to the parts that are read.
 fn result_path(work: &RunningWork) -> String {
     let dir = work.parts.first().and_then(|part| part.path.parent());
     dir.map(|dir| format!("{}/", dir.join(work.result.to_string()).display())).unwrap_or_default()

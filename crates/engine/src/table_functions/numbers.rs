@@ -146,7 +146,7 @@ impl BlockSource for SequenceSource {
     }
 
     fn rows_estimate(&self) -> Option<u64> {
-        // Rows without an end are more than those of any table, which may be what a join asks.
+        // An endless sequence must count as more rows than any table, when a join compares its sides.
         Some(self.sequence.count.min(ENDLESS_ROWS))
     }
 

@@ -1,4 +1,4 @@
-//! What only some table engines can do.
+//! The capabilities that only some table engines have.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(crate) trait DerivedTable {
     /// Database and name of the other object.
     fn source(&self) -> (String, String);
 
-    /// An error if the other object is missing, or has not the columns of the table. Called when the table is made.
+    /// An error if the other object is missing, or lacks columns of the table. Called when the table is made.
     fn check_source(&self) -> Result<()>;
 
     /// A table that finds the rows by key: it has another name, and columns of the same names and types.
@@ -59,7 +59,7 @@ pub(crate) trait StoredTable {
 pub(crate) trait PartsTable {
     fn parts(&self) -> &TableParts;
 
-    /// When merges begin because of a TTL that read at most `bytes_max`.
+    /// The limits of TTL merges, which read at most `bytes_max`.
     fn ttl_limits(&self, bytes_max: u64) -> TtlMergeLimits;
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn parts_of(table: &dyn Table) -> Option<&TableParts> {
     table.as_parts().map(PartsTable::parts)
 }
 
-/// What CHECK TABLE found in one part of a table.
+/// The result of CHECK TABLE for one part of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CheckedPart {
     pub(crate) name: String,
@@ -81,7 +81,7 @@ pub(crate) struct CheckedPart {
 pub(crate) struct OptimizeRequest<'a> {
     /// The identifier of the one partition to work on.
     pub(crate) partition: Option<String>,
-    /// Down to one part a partition.
+    /// Merges until each partition has one part.
     pub(crate) is_final: bool,
     /// One row stays of those that agree in these columns.
     pub(crate) deduplicate: Option<Vec<String>>,

@@ -7,7 +7,7 @@ use basalt_sql::ast::{self, CodecArg, Literal};
 use super::definition::ColumnDefinition;
 use crate::settings::MergeTreeSettings;
 
-/// The chain that codecs as written give values of type `ty`.
+/// The chain of a CODEC clause for values of type `ty`.
 pub(super) fn chain_of(calls: &[ast::CodecCall], ty: &SqlType) -> Result<CodecChain> {
     let calls = calls.iter().map(|link| {
         let args = link.args.iter().map(|arg| match arg {

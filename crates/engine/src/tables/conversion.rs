@@ -1,4 +1,4 @@
-//! From the type that a part has of a column to the type that the table has of it: a cast.
+//! Casts a column from its type in a part to its type in the table.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::planning::plan_alone;
 /// The conversions of one table.
 #[derive(Debug)]
 pub(super) struct TableConversions {
-    /// What a NULL becomes in a column that is not Nullable any more: its DEFAULT.
+    /// The DEFAULT of a column that is not Nullable any more, which replaces NULL.
     defaults: HashMap<String, Expr>,
 }
 

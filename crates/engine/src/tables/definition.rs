@@ -18,11 +18,11 @@ pub(crate) struct TableDefinition {
     pub(crate) columns: Vec<ColumnDefinition>,
     /// The stored ones among `columns`.
     stored: Columns,
-    /// With what is virtual in every table.
+    /// The stored columns, and the virtual ones of every table.
     scanned: Columns,
     /// The statement that would make this table, as `SHOW CREATE` prints it.
     pub(crate) create: ast::CreateTable,
-    /// How its columns were called before.
+    /// The earlier names of its columns.
     pub(crate) history: ColumnHistory,
 }
 

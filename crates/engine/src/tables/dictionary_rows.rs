@@ -1,9 +1,9 @@
-//! The rows of a dictionary as blocks: a few of them are there at a time, with the columns that are asked for.
+//! The rows of a dictionary as blocks, a few at a time, with the requested columns.
 //!
 //! # Concurrency
 //!
-//! A thread of its own shows the blocks of one version, whatever is loaded meanwhile; they come through a channel. What
-//! waits there counts for the query's memory. The thread ends with the rows, or when the receiver is gone.
+//! A thread of its own reads the blocks of one version, whatever is loaded meanwhile, and sends them through a channel.
+//! Blocks that wait there are charged to the query. The thread ends with the rows, or when the receiver is gone.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -24,7 +24,8 @@ use crate::scan::{BlockIterator, BlockSource, ScanRequest};
 /// Blocks that wait for the query.
 const BLOCKS_WAITING: usize = 2;
 
-/// How often a query that waits for a block looks whether it must end: a DIRECT dictionary asks its source.
+/// How often a query that waits for a block checks whether it must end: a block of a DIRECT dictionary comes from its
+/// source.
 const LOOKS_AGAIN: Duration = Duration::from_millis(20);
 
 /// A scan of one version of a dictionary.
@@ -123,7 +124,7 @@ impl Reader {
         // The version may be the last of its kind: its memory is free when the query ends.
         drop(dictionary);
         let last = outcome.err().filter(|_| is_wanted);
-        // Who has gone needs neither an error nor the end.
+        // The receiver may be gone.
         let _ = last.map_or(Ok(()), |error| sender.send(Some(Err(error)))).and_then(|()| sender.send(None));
     }
 }

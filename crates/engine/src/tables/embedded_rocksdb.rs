@@ -78,8 +78,8 @@ impl EmbeddedRocksDbTable {
         Ok(EmbeddedRocksDbTable { definition: RwLock::new(definition), store, key })
     }
 
-    /// SYSTEM RESTORE TABLE: has the damaged table in `dir` open again, with the rows that can be read. Returns the
-    /// directory with the files as they were.
+    /// SYSTEM RESTORE TABLE: repairs the damaged table in `dir`, which keeps the rows that can be read. Returns the
+    /// directory with the original files.
     pub(crate) fn restore(dir: &Path, definition: &TableDefinition, cache: &SharedCache) -> Result<PathBuf> {
         Store::restore(&dir.join(DIRECTORY), &options_of(definition, cache)?)
     }
@@ -134,7 +134,7 @@ fn options_of(definition: &TableDefinition, cache: &SharedCache) -> Result<KvOpt
     Ok(KvOptions { ttl_seconds, cache: cache.clone(), ..KvOptions::default() })
 }
 
-/// The columns, with what rows have in those that are younger.
+/// The columns, with their values in rows that are older than a column.
 fn spec_of(definition: &TableDefinition, key: Vec<usize>) -> Result<KvSpec> {
     let mut spec = KvSpec::new(definition.stored(), key)?;
     for (at, column) in definition.stored_definitions().enumerate() {
@@ -342,7 +342,7 @@ impl StoredTable for EmbeddedRocksDbTable {
         self.store.writable()?.compact()
     }
 
-    /// RocksDB has no parts: its files are one.
+    /// RocksDB has no parts: the store is checked as a whole.
     fn check(&self, _which: &PartSelection, go_on: &dyn Fn() -> Result<()>) -> Result<Vec<CheckedPart>> {
         let damage = self.store.readable()?.check(go_on)?;
         Ok(vec![CheckedPart { name: "rocksdb".to_owned(), damage }])
@@ -441,7 +441,7 @@ fn scan_aside(
         let blocks = match store.scan(&range, &columns) {
             Ok(blocks) => blocks,
             Err(error) => {
-                // A receiver that is gone wants no error either.
+                // The receiver may be gone.
                 let _ = sender.blocking_send(Err(error));
                 return;
             }

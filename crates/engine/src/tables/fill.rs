@@ -13,7 +13,7 @@ use super::key::PlannedKey;
 use super::planning::plan_alone;
 use super::{ColumnDefinition, TableDefinition};
 
-/// Columns that are computed from each other, one in another, at most.
+/// The longest chain of columns that are computed from each other.
 const NESTED_MAX: usize = 64;
 
 /// The value of the column's DEFAULT, or how it is computed from other columns; `None` where there is none, or
@@ -87,7 +87,7 @@ fn with_stored_columns(definition: &TableDefinition, expr: &ast::Expr) -> ast::E
     expr
 }
 
-/// Whether the text calls anything at all: what a function answers may change with time, zone or chance.
+/// Whether the expression calls any function: its result may depend on time, zone or chance.
 fn depends_on_surroundings(expr: &ast::Expr) -> bool {
     let text = expr.to_string();
     text.contains('(') && !text.starts_with('\'')

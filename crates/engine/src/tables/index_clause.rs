@@ -4,14 +4,14 @@ use basalt_base::suggest::did_you_mean;
 use basalt_base::{Result, bail};
 use basalt_sql::ast::{CreateTable, IndexDef, TableElement};
 
-/// The names of indexes that `old` has and `new` has not.
+/// The names of indexes that are in `old` and not in `new`.
 pub(crate) fn gone<'a>(old: &'a CreateTable, new: &'a CreateTable) -> impl Iterator<Item = &'a str> {
     let is_kept = |name: &str| new.elements.iter().filter_map(index_in).any(|index| index.name == name);
     let names = old.elements.iter().filter_map(index_in).map(|index| index.name.as_str());
     names.filter(move |name| !is_kept(name))
 }
 
-/// Whether the table has the index; an error if it has not, and `if_exists` does not allow for that.
+/// Whether the table has the index; a missing one is an error unless `if_exists`.
 pub(crate) fn has_index(create: &CreateTable, name: &str, if_exists: bool, verb: &str) -> Result<bool> {
     let names = || create.elements.iter().filter_map(index_in).map(|index| index.name.as_str());
     if names().any(|other| other == name) {

@@ -168,11 +168,11 @@ impl PlannedKey {
         Ok(planned)
     }
 
-    /// Plans any expression over stored columns, at a time.
+    /// Plans any expression over stored columns, as of `now_us`.
     pub(super) fn plan_value(stored: &Columns, expr: &Expr, now_us: u64) -> Result<PlannedKey> {
         // Over all columns, so that unknown names are found.
         let (planned, ty) = plan_at(Zone::system(), now_us, |ctx| plan_expr(expr, stored, ctx))?;
-        // How strings are kept is a matter of columns, not of keys.
+        // LowCardinality is a property of columns, not of keys.
         PlannedKey::of_clause(stored, expr, &planned, ty.full().clone())
     }
 
@@ -254,7 +254,7 @@ impl KeyExpression for PlannedKey {
             .map_err(Error::of_arrow)?;
         let array = self.expr.evaluate(&batch).and_then(|value| value.into_array(rows));
         let array = array.map_err(from_datafusion)?;
-        // Comparisons are native truth values until they are read.
+        // A comparison returns Arrow Booleans, and the key is a UInt8.
         let carrier = self.ty.carrier();
         if *array.data_type() == carrier {
             return Ok(array);

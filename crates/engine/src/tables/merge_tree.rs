@@ -1,4 +1,4 @@
-//! `MergeTree`: sorted rows in columnar parts, read by granules that the key leaves.
+//! `MergeTree`: sorted rows in columnar parts, of which scans read the granules that the key selects.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl MergeTreeTable {
             definition: self.definition(),
             scanned: self.scanned(),
             expressions: self.expressions(),
-            // Before the parts: entries for older parts are not for newer ones.
+            // Read before the parts, so that entries for older parts do not count for newer ones.
             epoch: self.caches.conditions.epoch(),
             parts: self.parts.version(),
             caches: self.caches.clone(),
@@ -92,7 +92,7 @@ impl MergeTreeTable {
         }
     }
 
-    /// The rules of TTL speak of columns, which may be others now.
+    /// TTL rules refer to columns, which the definition may have changed.
     fn set_ttl(&self, definition: &TableDefinition) -> Result<()> {
         let old = self.parts.spec();
         let ttl = ttl::rules(definition)?;
@@ -313,7 +313,7 @@ impl Table for MergeTreeTable {
                 != column.default.as_ref()
         {
             let what = format!(
-                "a DEFAULT of column `{}` that needs more than the table's columns, beside rows,",
+                "a DEFAULT of column `{}` that needs more than the table's columns, while there are rows,",
                 column.name
             );
             return Err(self.refuses(&what));

@@ -35,7 +35,7 @@ pub(crate) struct PartLogEntry {
 /// Writes what happens to the parts of one table.
 pub(super) struct LoggedTable {
     pub(super) log: Arc<PartLog>,
-    /// The table may be called otherwise by then.
+    /// The table may have another name by then.
     pub(super) definition: Arc<RwLock<Arc<TableDefinition>>>,
 }
 

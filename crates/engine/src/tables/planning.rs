@@ -1,4 +1,4 @@
-//! Planning outside of a query: what a table's own clauses say when it is opened.
+//! Plans the clauses of a table when it is opened, outside of a query.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use basalt_planner::{Catalog, PlanSettings, PlannerContext, ResolvedTable, Subqu
 use basalt_sql::ast;
 use datafusion::logical_expr::LogicalPlan;
 
-/// Nested expressions at most.
+/// The deepest nesting of expressions.
 const DEPTH_MAX: usize = 100;
 
 /// A database without anything in it: a clause of a table needs nothing but its columns.
@@ -46,7 +46,7 @@ pub(crate) fn plan_alone<T>(zone: Zone, plan: impl FnOnce(&PlannerContext<'_>) -
     plan_at(zone, 0, plan)
 }
 
-/// [`plan_alone`] at a time.
+/// [`plan_alone`], with `now_us` as the current time.
 pub(super) fn plan_at<T>(
     zone: Zone,
     now_us: u64,

@@ -49,7 +49,7 @@ const NOT_BUILT: &[&str] = &[
 ];
 
 impl TableOpener {
-    /// Has a damaged table open again with what can be read; returns the directory with its files as they were.
+    /// Repairs a damaged table, which keeps what can be read; returns the directory with the original files.
     pub(crate) fn restore(&self, definition: &TableDefinition) -> Result<PathBuf> {
         let dir = self.data_dir.join("store").join(definition.uuid.to_string());
         match &definition.create.engine {

@@ -1,4 +1,4 @@
-//! INDEX in a CREATE TABLE: which types there are, their parameters, and what they may be of.
+//! INDEX in a CREATE TABLE: the types of indexes, their parameters, and the types of values that they take.
 
 use std::sync::Arc;
 
@@ -196,7 +196,7 @@ fn filter_size(bytes: u64, hashes: u64, seed: u64) -> Result<FilterSize> {
     Ok(FilterSize { bytes: bytes as u32, hashes: hashes as u32, seed })
 }
 
-/// Whether an index of the kind can be of values of the type.
+/// Checks that an index of this kind takes values of the type.
 fn check_type(kind: &IndexKind, ty: &SqlType) -> Result<()> {
     match kind {
         IndexKind::MinMax | IndexKind::Set { .. } => Ok(()),

@@ -36,8 +36,8 @@ pub(crate) trait Table: Send + Sync {
         false
     }
 
-    /// Whether a [`scan`](Table::scan) of all rows costs next to nothing before it is read, and its source
-    /// knows of many questions the answer.
+    /// Whether a [`scan`](Table::scan) of all rows costs next to nothing before it is read, and its source answers many
+    /// questions from metadata.
     fn has_metadata(&self) -> bool {
         false
     }
@@ -67,13 +67,13 @@ pub(crate) trait Table: Send + Sync {
         None
     }
 
-    /// Refuses what the table cannot become; nothing has changed yet.
+    /// Refuses a definition that the table cannot have; nothing has changed yet.
     fn check_definition(&self, definition: &TableDefinition) -> Result<()> {
         let _ = definition;
         Ok(())
     }
 
-    /// Applies changes of the column list, which `definition` has; what can be checked was.
+    /// Applies changes of the column list, which `definition` has; all checks have passed.
     fn alter(&self, changes: &[ColumnChange], definition: Arc<TableDefinition>) -> Result<()> {
         let _ = (changes, definition);
         Err(self.refuses("ALTER of columns"))

@@ -39,7 +39,7 @@ pub(super) fn rules(definition: &TableDefinition) -> Result<Vec<TtlRule>> {
     Ok(rules)
 }
 
-/// Writes `INTERVAL 1 DAY` as `toIntervalDay(1)`, which is how others see it.
+/// Writes `INTERVAL 1 DAY` as `toIntervalDay(1)`, as ClickHouse shows it.
 pub(super) fn name_intervals(expr: &mut Expr) {
     if let Expr::Interval { value, unit } = expr {
         *expr = Expr::Function(FunctionCall {
@@ -54,7 +54,7 @@ pub(super) fn name_intervals(expr: &mut Expr) {
     expr.children_mut().into_iter().for_each(name_intervals);
 }
 
-/// Only one rule may delete whatever row has expired.
+/// Only one rule may delete expired rows without a condition.
 fn check_deletes(elements: &[TtlElement]) -> Result<()> {
     let deletes = |element: &&TtlElement| matches!(element.action, TtlAction::Delete { filter: None });
     if elements.iter().filter(deletes).count() > 1 {
@@ -66,7 +66,7 @@ fn check_deletes(elements: &[TtlElement]) -> Result<()> {
     Ok(())
 }
 
-/// `None` for a move to where the rows are.
+/// `None` for a move to the disk where the rows already are.
 fn rule_of_table(definition: &TableDefinition, element: &TtlElement) -> Result<Option<TtlRule>> {
     let stored = definition.stored();
     let (action, filter) = match &element.action {
@@ -119,7 +119,7 @@ struct PlannedExpiry {
     text: String,
     time: PlannedKey,
     filter: Option<PlannedKey>,
-    /// Expressions of both kinds.
+    /// The columns that the time and the condition read.
     columns: Vec<String>,
     zone: Zone,
 }
@@ -261,7 +261,7 @@ fn refuse_volatile(expr: &Expr) -> Result<()> {
     }
 }
 
-/// The DEFAULT of a column as a value of its type, planned for each block: it may ask for the time.
+/// The DEFAULT of a column as a value of its type, planned for each block, because it may depend on the time.
 #[derive(Debug)]
 struct DefaultValue {
     stored: Columns,

@@ -1,4 +1,4 @@
-//! TTL ... GROUP BY ... SET: what the expired rows of one key become, through the aggregates of queries.
+//! TTL ... GROUP BY ... SET: expired rows of one key become one row, computed by the aggregate functions of queries.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(super) fn group_action(
     Ok(TtlAction::Group { key_len: keys.len(), aggregation: Arc::new(aggregation) })
 }
 
-/// Rows of one key must follow each other.
+/// Rows of one key must be adjacent.
 fn check_keys(definition: &TableDefinition, keys: &[Expr]) -> Result<()> {
     let (sort_key, primary_len) = definition.sort_key()?;
     let primary = &sort_key[..primary_len];

@@ -126,7 +126,7 @@ impl ExecutableSource {
         Limits { receive: self.read_timeout, send: self.write_timeout, ..load.limits(Timeouts::Database) }
     }
 
-    /// What is written before `keys`.
+    /// The text that is written before `keys`.
     fn head(&self, keys: &[ArrayRef]) -> String {
         let rows = keys.first().map_or(0, |key| key.len());
         if self.chunk_header { format!("{rows}\n") } else { String::new() }

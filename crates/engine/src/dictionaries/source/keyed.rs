@@ -1,4 +1,4 @@
-//! The source of a dictionary that is asked for keys at lookups: DIRECT and the caches.
+//! The source of a dictionary that fetches rows by key at lookups: DIRECT and the caches.
 
 use std::sync::{Arc, Weak};
 
@@ -12,7 +12,7 @@ use super::{LoadRequest, RowRange, RowSource};
 /// Makes the request of a lookup. A dictionary must not own the host, because the host owns the dictionary.
 type MakeRequest = dyn Fn(Arc<dyn LoadHost>) -> LoadRequest + Send + Sync;
 
-/// A source that is asked for keys.
+/// A source that fetches rows by key.
 pub(in super::super) struct KeyedSource {
     host: Weak<dyn LoadHost>,
     source: Arc<dyn RowSource>,

@@ -9,7 +9,7 @@ pub(super) struct Pool<T> {
     size: usize,
     /// How long a caller waits for a member.
     patience: Duration,
-    /// What the members are, for the error after a wait.
+    /// A name for the members, for the error after a wait.
     what: &'static str,
     members: Mutex<Members<T>>,
     returned: Condvar,

@@ -17,7 +17,7 @@ use crate::settings::Settings;
 /// The EXPRESSION of each column that has one, by the name of the column.
 pub(in crate::dictionaries) type Expressions = BTreeMap<String, String>;
 
-/// What a load asks of its source.
+/// The request of a load to its source.
 pub(in crate::dictionaries) struct LoadRequest {
     pub(in crate::dictionaries) host: Arc<dyn LoadHost>,
     /// The dictionary's database, where a table without one is looked for.
@@ -33,7 +33,7 @@ pub(in crate::dictionaries) struct LoadRequest {
     pub(in crate::dictionaries) chain: Arc<LoadChain>,
     /// The column that marks deleted rows.
     pub(in crate::dictionaries) tombstone: Option<String>,
-    /// What stands for a missing value of each column after the keys: arrays of one row.
+    /// The value in place of a missing one, for each column after the keys: arrays of one row.
     pub(in crate::dictionaries) defaults: Arc<[ArrayRef]>,
 }
 

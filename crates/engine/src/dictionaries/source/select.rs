@@ -22,7 +22,7 @@ pub(super) const SELECT_PARAMETERS: [&str; 8] =
 /// The parameters that [`update_field`] takes.
 pub(super) const UPDATE_PARAMETERS: [&str; 2] = ["update_field", "update_lag"];
 
-/// What is read, without the address of the database.
+/// The table or query that is read, without the address of the database.
 #[derive(Clone, Debug)]
 pub(super) struct Select {
     pub(super) from: From,

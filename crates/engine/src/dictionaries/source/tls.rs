@@ -68,7 +68,7 @@ impl Tls {
             (None, Some(false)) if !has_files => TlsMode::Disable,
             (None, None) if has_files => defaults.with_files,
             (None, None) => defaults.mode,
-            _ => return Err(parameters.wrong("secure", "at odds with the parameters of TLS beside it")),
+            _ => return Err(parameters.wrong("secure", "at odds with the other TLS parameters")),
         };
         if mode == TlsMode::Prefer && !defaults.can_prefer {
             return Err(parameters.wrong("ssl_mode", "not prefer: its port speaks TLS or does not"));

@@ -69,7 +69,8 @@ impl DisplayAs for DecodeOperator {
 
 impl OneInput for DecodeOperator {
     const NAME: &'static str = "DecodeExec";
-    /// It does, but who knows might sort by the strings below, where they are numbers.
+    /// It does keep the order, but then the optimizer might move a sort by the strings below it, where they are
+    /// numbers.
     const KEEPS_ORDER: bool = false;
     const GAINS_FROM_PARTITIONS: bool = false;
 

@@ -1,9 +1,8 @@
-//! GROUP BY over numbers of strings: a rule that lets a table hand out codes, and names them after the
-//! groups are made.
+//! GROUP BY over numbers of strings: a rule that lets a table return codes, and decodes them after grouping.
 //!
-//! A part keeps the strings of a column as codes of a dictionary, so the number of a string is known
-//! without a look at its bytes. Grouping by numbers costs a fraction of grouping by strings, in both
-//! stages of an aggregation, and a function of one string column is computed once a distinct string.
+//! A part keeps the strings of a column as codes of a dictionary, so the number of a string is known without reading
+//! its bytes. Grouping by numbers costs a fraction of grouping by strings, in both stages of an aggregation, and a
+//! function of one string column is computed once per distinct string.
 //!
 //! ```text
 //! AggregateExec: Final, gby=[URL]            DecodeStrings: URL
@@ -107,7 +106,7 @@ fn strings_of(first: &AggregateExec, table: &SourceExec) -> Vec<CodedString> {
         string_of(StringPlace::Function(at), argument, &schema)
     });
     let mut strings: Vec<CodedString> = groups.chain(functions).collect();
-    let others = exprs_beside(&strings, first);
+    let others = other_exprs(&strings, first);
     for string in &mut strings {
         string.keeps_column =
             others.iter().any(|expr| collect_columns(expr).iter().any(|used| used.index() == string.column));
@@ -121,7 +120,7 @@ fn string_of(place: StringPlace, expr: &Arc<dyn PhysicalExpr>, schema: &Schema) 
     let field = schema.field(column);
     let gives_string = expr.data_type(schema).is_ok_and(|ty| ty == DataType::BinaryView);
     let is_column = expr.downcast_ref::<Column>().is_some();
-    // A function may make a value of NULL.
+    // A function may return a value for NULL.
     let fits = is_column || (!field.is_nullable() && !is_volatile(expr));
     let value = (!is_column).then(|| Arc::clone(expr));
     let is_string = *field.data_type() == DataType::BinaryView && gives_string;
@@ -136,7 +135,7 @@ fn over_numbers(function: &AggregateFunctionExpr) -> Option<Arc<AggregateUDF>> {
 }
 
 /// The expressions of the aggregation other than `strings`.
-fn exprs_beside(strings: &[CodedString], first: &AggregateExec) -> Vec<Arc<dyn PhysicalExpr>> {
+fn other_exprs(strings: &[CodedString], first: &AggregateExec) -> Vec<Arc<dyn PhysicalExpr>> {
     let is_beside = |place: StringPlace| strings.iter().all(|string| string.place != place);
     let groups = first.group_expr().expr().iter().enumerate();
     let groups =

@@ -1,8 +1,7 @@
 //! Some granules of a part on their way through the steps of a filter.
 //!
-//! A chunk begins as one [`Run`] of granules. Each step reads its columns, and what no row of a granule
-//! survives is left out from there on: a run splits where granules fall out. Columns that were read
-//! stay with the run, so nothing is read twice.
+//! A chunk begins as one [`Run`] of granules. Each step reads its columns, and drops granules without a surviving row,
+//! which splits the run. Columns that were read stay with the run, so nothing is read twice.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,7 +24,8 @@ use super::rows::places;
 const DENSE_ONE_IN: usize = 4;
 /// Strings are copied out of their blocks if at most one row in this many is wanted.
 const SPARSE_ONE_IN: usize = 8;
-/// Or if the bytes that they keep in memory are more than this, and as many times their own.
+/// They are also copied if they keep more bytes in memory than this, and more than [`HELD_BYTES_A_BYTE`] times their
+/// own.
 const HELD_BYTES_MIN: usize = 1 << 20;
 const HELD_BYTES_A_BYTE: usize = 8;
 
@@ -62,7 +62,7 @@ pub(super) fn read_chunk(
             runs.push(Run { marks, rows, arrays: vec![None; plan.slots.len()], wanted });
         }
     }
-    // What an operator above has learnt removes more than any condition of the query.
+    // The filter of an operator above removes more rows than the conditions of the query.
     for step in filters.iter().flat_map(|filter| &filter.first) {
         runs = survivors(runs, step, reader, |_, _, _| ())?;
     }
@@ -83,7 +83,7 @@ pub(super) fn read_chunk(
     gather(plan, reader, &runs).map(Some)
 }
 
-/// The rows of `marks` that no DELETE took away; `None` for all of them.
+/// The rows of `marks` that are not deleted; `None` for all of them.
 fn live(part: &Part, marks: &Range<usize>) -> Result<Option<Wanted>> {
     let Some(deleted) = part.deleted()? else { return Ok(None) };
     let span = part.mark_rows(marks);
@@ -92,8 +92,8 @@ fn live(part: &Part, marks: &Range<usize>) -> Result<Option<Wanted>> {
     Ok((count < rows.len()).then_some(Wanted { rows, count }))
 }
 
-/// The runs that are left of `runs` after the step. `miss` is called for granules without a row left, and whether all
-/// rows of them were asked.
+/// The runs that are left of `runs` after the step. `miss` gets granules without a row left, and whether all of their
+/// rows were tested.
 fn survivors(
     runs: Vec<Run>,
     step: &FilterStep,

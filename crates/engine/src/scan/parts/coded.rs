@@ -1,4 +1,4 @@
-//! A condition on one string column that a part keeps with a dictionary: evaluated once a value, not once a row.
+//! A condition on one string column that a part keeps with a dictionary: evaluated once per value, not once per row.
 //!
 //! All arrays of a part and column share one array of values. Its answers are found block by block of the dictionary,
 //! when a row first needs one of its values, and shared by the threads.

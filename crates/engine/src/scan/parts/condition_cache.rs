@@ -16,7 +16,7 @@ use super::filter_step::FilterStep;
 
 /// Bytes that the entries of one table take at most, about.
 const BYTES_MAX: usize = 8 << 20;
-/// What an entry takes in addition to its bits and texts.
+/// Bytes of an entry in addition to its bits and texts.
 const ENTRY_BYTES: usize = 128;
 
 /// The cache of one table.

@@ -1,7 +1,7 @@
 //! Rows of granules that pass a condition, counted by their zone maps.
 //!
-//! A condition whose outcome the zone's values decide costs nothing. What is left may be one about zeros or
-//! NULLs, such as `x != 0` or `isNull(x)`: zones count these.
+//! A condition that the bounds of a zone decide costs nothing. Other conditions may be about zeros or NULLs, such as `x
+//! != 0` or `isNull(x)`: zones count these.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl Counted {
         })
     }
 
-    /// The values of the granule at `mark`, which has `rows`.
+    /// The number of such values in the granule at `mark`, which has `rows` rows.
     pub(super) fn count(self, zones: &Zones, mark: usize, rows: u64) -> Option<u64> {
         let nulls = u64::from(zones.null_counts().value(mark));
         let zeros = zones.zero_counts().map(|counts| u64::from(counts.value(mark)));

@@ -32,7 +32,7 @@ pub(super) struct DynamicFilter {
 
 impl DynamicFilter {
     pub(super) fn new(filter: &Arc<dyn PhysicalExpr>) -> DynamicFilter {
-        // No filter has this generation: the first refresh takes it in.
+        // No filter has this generation, so the first refresh reads it.
         DynamicFilter {
             filter: Arc::clone(filter),
             generation: 0,

@@ -44,7 +44,7 @@ impl FilterStep {
         }
     }
 
-    /// A condition of a dynamic filter: it changes soon, so answers are not worth keeping.
+    /// A condition of a dynamic filter: it changes soon, so its results are not worth caching.
     pub(super) fn dynamic(slots: Vec<usize>, conjunct: Conjunct) -> FilterStep {
         FilterStep { coded: None, ..FilterStep::new(slots, conjunct) }
     }

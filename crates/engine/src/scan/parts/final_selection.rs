@@ -1,9 +1,9 @@
 //! The granules that a query with FINAL reads.
 //!
-//! A row that a query wants is wanted for what a merge leaves: where a granule is left out because none of its
-//! rows is wanted as it stands, a newer row of the same key may be missing. Conditions on columns of the
-//! sorting key are the same for all rows of a key, and leave out what they can. What all other conditions
-//! leave is read together with every granule that may have one of the same keys.
+//! Conditions apply to the rows that a merge leaves. If a granule were skipped because none of its stored rows meets
+//! them, the merge might miss a newer row of a key. Conditions on columns of the sorting key have the same outcome for
+//! all rows of a key, so they may skip granules. The granules that the other conditions leave are read together with
+//! every granule that may have one of the same keys.
 
 use std::sync::Arc;
 
@@ -30,19 +30,20 @@ pub(super) struct FinalSelection {
 struct Conditions {
     /// The same for all rows of a key.
     of_key: Vec<KeyCondition>,
-    /// For the same reason.
+    /// Has the same outcome for all rows of a key, too.
     predicate_of_key: Predicate,
     all: Vec<KeyCondition>,
     predicate: Predicate,
     indexes: Vec<SkipIndex>,
-    /// Whether indexes may only leave out what has no key of what they keep.
+    /// Whether indexes may skip a granule only if it shares no key with the granules that they keep.
     is_exact: bool,
 }
 
 impl FinalSelection {
     pub(super) fn new(version: &PartsVersion, request: &ScanRequest) -> Result<FinalSelection> {
         let PartsVersion { spec, parts: snapshot } = version.clone();
-        // As in ClickHouse, what takes part is chosen by what a part is, not by its place.
+        // As in ClickHouse, conditions on a part itself choose the merged parts, but not those on its position in the
+        // snapshot.
         let decided = part_columns::decided(request, &snapshot, |column| !column.is_of_snapshot())?;
         let takes_part = |index: usize| decided.as_ref().is_none_or(|decided| decided.kept.value(index));
         let settings = &request.query.settings;
@@ -85,7 +86,7 @@ impl FinalSelection {
 impl Conditions {
     fn of(request: &ScanRequest, spec: &PartSpec) -> Result<Conditions> {
         let settings = &request.query.settings;
-        // What a merge computes may be what no row has.
+        // A merge may compute values that no stored row has.
         let computed = match spec.mode {
             basalt_parts::MergeMode::Summing { .. } => spec.mode.columns(),
             _ => Vec::new(),
@@ -100,7 +101,7 @@ impl Conditions {
         indexes.retain(|index| {
             settings.use_skip_indexes_if_final && !computed.iter().any(|column| reads(index, column))
         });
-        // The predicate is asked about expressions of keys alone; the partition is not part of every key.
+        // Before the merge, the predicate is used only with indexes on keys. The partition is not part of every key.
         let is_of_key = spec.is_partitioned_by_key();
         let predicate = request.predicate.clone();
         Ok(Conditions {

@@ -1,4 +1,4 @@
-//! The rows that a merge of all parts would leave, as a source of layers that are merged side by side.
+//! The rows that a merge of all parts would leave, as a source of layers that are merged in parallel.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,7 +32,7 @@ pub(crate) struct FinalSource {
 /// State that the threads share.
 struct Layers {
     layers: Vec<FinalLayer>,
-    /// The first that no thread has taken.
+    /// The first layer that no thread has taken.
     next: AtomicUsize,
     /// The granules to read.
     stored: Vec<usize>,
@@ -40,9 +40,9 @@ struct Layers {
     metrics: Arc<ReadMetrics>,
 }
 
-/// What happens to the rows of a merge.
+/// The form of the blocks, and what virtual columns need.
 struct FinalOutput {
-    /// A column each.
+    /// One for each output column.
     slots: Vec<Slot>,
     /// By slot: of a virtual column that is the same in all rows of a part, a row for each part.
     of_parts: Vec<Option<ArrayRef>>,

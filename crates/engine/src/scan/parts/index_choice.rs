@@ -6,8 +6,8 @@ use basalt_parts::{KeyCondition, PartSpec, Predicate, SkipIndex};
 use crate::scan::source::ScanRequest;
 use crate::settings::Settings;
 
-/// The skip indexes of the table that the query may use and that say something of its conditions. An error
-/// if the settings demand an index that the query cannot use.
+/// The skip indexes of the table that the query may use and that can check its conditions. An error if the settings
+/// demand an index that the query cannot use.
 pub(super) fn choose(
     request: &ScanRequest,
     spec: &PartSpec,
@@ -20,7 +20,7 @@ pub(super) fn choose(
         settings.use_skip_indexes && !ignored.contains(&index.name) && index.is_of_use(&request.predicate)
     };
     let chosen: Vec<SkipIndex> = spec.indexes.iter().filter(may_use).cloned().collect();
-    // How many rows there are is known without an index.
+    // The number of rows is known without an index.
     if request.columns.is_empty() && request.filters.is_empty() {
         return Ok(chosen);
     }

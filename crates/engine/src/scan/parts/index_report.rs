@@ -1,7 +1,7 @@
 //! The parts and granules that each index leaves, for EXPLAIN indexes = 1: in ClickHouse's format, a block of lines
 //! for each index.
 //!
-//! Beside ClickHouse's indexes there are `ZoneMap`, the bounds of granules of any column, and
+//! In addition to ClickHouse's indexes there are `ZoneMap`, the bounds of granules of any column, and
 //! `QueryConditionCache`. `Min-Max` are the bounds of every column, not only of those of the partition key.
 
 use std::ops::Bound;
@@ -23,7 +23,7 @@ const RANGES_MAX: usize = 4;
 /// How the primary index is searched: always by halves of what may match.
 const SEARCH: &str = "Search Algorithm: generic exclusion search";
 
-/// An index a few lines: its keys, what they must be, parts and granules.
+/// A few lines for each index: its keys, their conditions, parts and granules.
 pub(super) fn lines(selection: &Selection) -> Result<Vec<String>> {
     let all = |(at, part): (usize, &Arc<Part>)| match &selection.kept {
         Some(kept) if !kept.value(at) => MarkRanges::none(part.mark_count()),

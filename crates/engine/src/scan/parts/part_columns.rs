@@ -81,8 +81,8 @@ pub(super) fn granule_rows(part: &Part) -> u64 {
     part.mark_rows(&(0..1)).end.max(1)
 }
 
-/// Which of `parts` meet the conditions of the request that are on virtual columns of whole parts as far
-/// as these decide, and the other conditions; `None` if there are none of the first kind.
+/// Which of `parts` meet the request's conditions on virtual columns of whole parts, and the conditions that are left.
+/// `None` if the request has no such conditions.
 pub(super) fn decided(
     request: &ScanRequest,
     parts: &[Arc<Part>],
@@ -116,7 +116,7 @@ pub(super) fn decided(
 pub(super) struct Decided {
     /// A bit for each part.
     pub(super) kept: BooleanBuffer,
-    /// Conditions that still must be asked.
+    /// Conditions that still must be evaluated.
     pub(super) others: Vec<Arc<dyn PhysicalExpr>>,
 }
 

@@ -73,7 +73,7 @@ impl PartsSource {
         };
         let tasks = tasks_of(&selection, &plan);
         let bytes: u64 = tasks.iter().map(|task| task.bytes).sum();
-        // A little work is done sooner than a second thread wakes up.
+        // A small scan ends before a second thread would wake up.
         let most = (2 * bytes / TASK_BYTES).clamp(1, tasks.len().max(1) as u64) as usize;
         let threads = request.query.threads().clamp(1, most);
         let tasks = Arc::new(match mode {
@@ -131,7 +131,7 @@ impl BlockSource for PartsSource {
         if !self.plan.filters() {
             return self.selection.live_row_count();
         }
-        // Only of a count are the rows that pass worth looking for at every granule.
+        // Only for a count is it worth looking up the passing rows of every granule.
         if !self.plan.output.is_empty() || !self.plan.dynamic.is_empty() || self.plan.limit.is_some() {
             return None;
         }
@@ -168,7 +168,7 @@ impl BlockSource for PartsSource {
     }
 
     fn with_filters(&self, filters: &[Arc<dyn PhysicalExpr>]) -> Result<Option<Arc<dyn BlockSource>>> {
-        // A filter from above a limit would be about other rows below it.
+        // A filter from above a limit would select other rows below it.
         if self.plan.limit.is_some() {
             return Ok(None);
         }

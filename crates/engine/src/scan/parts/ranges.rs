@@ -11,7 +11,7 @@ use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
 
-/// Alternatives of one condition that are looked through; more say nothing.
+/// The most alternatives of one condition that are examined; with more, it has no ranges.
 const DEPTH_MAX: usize = 16;
 
 /// How exactly ranges of a column describe a condition.
@@ -23,7 +23,7 @@ pub(super) enum Exactness {
     Exact,
 }
 
-/// A stored column, and the ranges of its values that `expr` means.
+/// A stored column, and the ranges of its values that `expr` allows.
 pub(super) fn ranges_of(
     expr: &Arc<dyn PhysicalExpr>,
     exactness: Exactness,

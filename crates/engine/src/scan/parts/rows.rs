@@ -1,4 +1,4 @@
-//! Single rows of a scan by their place: what an operator above kept of them is read at last.
+//! Single rows of a scan by their place: reads the rows that an operator above has kept.
 //!
 //! A place is a UInt64: the part's position in the selection in the high bits, the row of the part in
 //! the low ones.

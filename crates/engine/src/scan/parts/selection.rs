@@ -44,7 +44,7 @@ impl Selection {
         epoch: u64,
         request: &ScanRequest,
     ) -> Result<(Selection, Vec<Arc<dyn PhysicalExpr>>)> {
-        // Those of the query's plan: an ALTER may have come since.
+        // The columns of the query's plan: an ALTER may have changed them since.
         let PartsVersion { spec, parts: snapshot } = version.clone();
         let conditions = conditions_of(request, &spec)?;
         let indexes = index_choice::choose(request, &spec, &conditions)?;

@@ -13,7 +13,7 @@ use super::selection::Selection;
 
 /// Granules that are read together: the largest blocks hold as many, so none is decoded twice.
 pub(super) const CHUNK_MARKS: usize = 8;
-/// A thread's task costs about as much, in decoded bytes: enough that taking it does not count.
+/// The approximate cost of a task in decoded bytes, large compared with the cost of taking it from a queue.
 pub(super) const TASK_BYTES: u64 = 1 << 20;
 
 /// Granules of a part that one thread reads.
@@ -36,7 +36,7 @@ pub(super) struct TaskQueues {
 }
 
 impl TaskQueues {
-    /// `tasks` in stretches of about as many bytes for each of `threads`.
+    /// Gives each of `threads` a stretch of `tasks` with about the same number of bytes.
     pub(super) fn deal(tasks: Vec<Task>, threads: usize) -> TaskQueues {
         let share = tasks.iter().map(|task| task.bytes).sum::<u64>() / threads as u64 + 1;
         let mut queues = vec![VecDeque::new(); threads];
@@ -79,7 +79,7 @@ impl TaskQueues {
         if self.is_ordered {
             return None;
         }
-        // A queue may run dry between the look and the grip: then the next longest is tried.
+        // A queue may become empty after it was chosen; then the next longest is tried.
         for _ in 0..=self.queues.len() {
             let longest = self.queues.iter().max_by_key(|queue| queue.lock().len())?;
             if let Some(task) = longest.lock().pop_back() {

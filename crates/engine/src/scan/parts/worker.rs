@@ -97,7 +97,7 @@ impl Worker {
         start..self.marks.start
     }
 
-    /// The same from the end on.
+    /// Like [`Worker::next_marks`], from the end on.
     fn last_marks(&mut self, reader: &ColumnReader) -> Range<usize> {
         let end = self.marks.end;
         let mut start = (end - 1) / CHUNK_MARKS * CHUNK_MARKS;
@@ -124,7 +124,7 @@ impl Worker {
         Ok(block)
     }
 
-    /// Takes in a block; gives one back when it is large enough.
+    /// Adds a block; returns one when enough rows have come together.
     fn collect(&mut self, mut block: RecordBatch) -> Result<Option<RecordBatch>> {
         if self.plan.mode == Mode::InReverse {
             block = reversed(&block)?;
@@ -134,7 +134,7 @@ impl Worker {
         }
         self.emitted += block.num_rows() as u64;
         self.plan.emitted.fetch_add(block.num_rows() as u64, Ordering::Relaxed);
-        // An operator that makes its filter narrower by the rows that it sees gets them at once.
+        // An operator above that narrows its filter by the rows that it sees gets them at once.
         let rows_min = if self.dynamic.is_empty() { ROWS_MIN } else { 1 };
         if self.waiting.is_empty() && block.num_rows() >= rows_min / 2 {
             return Ok(Some(block));
