@@ -45,7 +45,7 @@ pub fn equal_in_chunks<F: Form, const COUNT: usize, const BYTES: usize>(
     chunks: &Chunks<'_, BYTES>,
     words: Words<F>,
 ) -> Words<F> {
-    const { assert!(COUNT <= 2 * LANES && BYTES >= 2 * LANES * LANE_BYTES, "so many are read") };
+    const { assert!(COUNT <= 2 * LANES && BYTES >= 2 * LANES * LANE_BYTES, "this many bytes are read") };
     let counted = (1 << COUNT) - 1;
     #[cfg(target_arch = "x86_64")]
     if F::VECTORS == Vectors::Avx512 {
