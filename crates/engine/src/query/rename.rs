@@ -75,10 +75,7 @@ impl Moves<'_> {
         if self.has_left(&from) {
             return Err(Error::new(
                 ErrorCode::UnknownTable,
-                format!(
-                    "`{}.{}` was moved by an earlier pair of the statement",
-                    from.database, from.name
-                ),
+                format!("`{}.{}` was moved by an earlier pair of the statement", from.database, from.name),
             ));
         }
         self.catalog.get(&from.database, &from.name)?;

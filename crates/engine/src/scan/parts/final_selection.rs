@@ -101,7 +101,8 @@ impl Conditions {
         indexes.retain(|index| {
             settings.use_skip_indexes_if_final && !computed.iter().any(|column| reads(index, column))
         });
-        // Before the merge, the predicate is used only with indexes on keys. The partition is not part of every key.
+        // Pruning checks the predicate on expressions of the sorting and the partition key alone. Rows of one key may
+        // be in several partitions, unless the table is partitioned by its key.
         let is_of_key = spec.is_partitioned_by_key();
         let predicate = request.predicate.clone();
         Ok(Conditions {
