@@ -46,7 +46,8 @@ fn checked(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan
     if let Some(join) = node.downcast_ref::<NestedLoopJoinExec>() {
         return match join.filter() {
             Some(filter) => {
-                let join = NestedLoopJoinExecBuilder::from(join).with_filter(Some(checking(filter))).build()?;
+                let join =
+                    NestedLoopJoinExecBuilder::from(join).with_filter(Some(checking(filter))).build()?;
                 Ok(Some(Arc::new(join)))
             }
             None => Ok(Some(Arc::clone(node))),
