@@ -341,7 +341,7 @@ fn decided(op: Operator, value: &BoundExpr, outcome: bool) -> BoundExpr {
 /// Compares by number where one side is an enum next to a number or an enum with other names, a time next to a
 /// number, or an address next to a whole number: the carrier is that number.
 fn as_numbers(left: BoundExpr, right: BoundExpr) -> (BoundExpr, BoundExpr) {
-    let (of_left, of_right) = (number_beside(&left.ty, &right.ty), number_beside(&right.ty, &left.ty));
+    let (of_left, of_right) = (number_of(&left.ty, &right.ty), number_of(&right.ty, &left.ty));
     let as_number = |bound: BoundExpr, number: Option<SqlType>| match number {
         Some(number) if bound.accepts_null() => BoundExpr::new(bound.expr, number.into_nullable()),
         Some(number) => BoundExpr::new(bound.expr, number),
@@ -351,7 +351,7 @@ fn as_numbers(left: BoundExpr, right: BoundExpr) -> (BoundExpr, BoundExpr) {
 }
 
 /// The number type that carries `ty`, if values of `ty` compare as numbers with values of `other`.
-fn number_beside(ty: &SqlType, other: &SqlType) -> Option<SqlType> {
+fn number_of(ty: &SqlType, other: &SqlType) -> Option<SqlType> {
     let (ty, other) = (ty.stripped(), other.stripped());
     let is_plain = other.is_number() && !matches!(other, SqlType::Decimal { .. });
     match ty {
