@@ -1,4 +1,4 @@
-//! What a dictionary is to its callers: keys in, attribute columns out.
+//! The interface of a dictionary: keys in, attribute columns out.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::layout_kind::KeyForm;
 use crate::schema::DictionarySchema;
 use crate::stats::DictionaryStats;
 
-/// Called with each block of a scan: how many rows it has, and the columns that were asked for.
+/// Called with each block of a scan: the number of its rows, and the requested columns.
 pub type VisitRows<'a> = dyn FnMut(usize, Vec<ArrayRef>) -> Result<()> + 'a;
 
-/// A dictionary that can answer. It never changes once it is built; a reload builds another one.
+/// A dictionary that answers lookups. It never changes once it is built; a reload builds another one.
 pub trait Dictionary: Any + Send + Sync {
     fn schema(&self) -> &DictionarySchema;
 

@@ -115,8 +115,8 @@ fn decode_column(carrier: &DataType, is_last: bool, rests: &mut [&[u8]]) -> Resu
 }
 
 fn take_front<'a>(rest: &mut &'a [u8], bytes: usize) -> &'a [u8] {
-    let (front, behind) = rest.split_at(bytes);
-    *rest = behind;
+    let (front, after) = rest.split_at(bytes);
+    *rest = after;
     front
 }
 

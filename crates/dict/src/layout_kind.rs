@@ -30,7 +30,7 @@ pub enum LayoutKind {
     PolygonIndexCell,
 }
 
-/// What the key of a lookup is.
+/// The form of the key of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyForm {
     /// The key columns as they are stored.

@@ -29,7 +29,7 @@ pub struct LayoutSpec {
     pub max_array_size: u64,
     pub shards: u64,
     pub shard_load_queue_backlog: u64,
-    /// `None`: what the layout finds best.
+    /// `None`: the layout's own default.
     pub max_load_factor: Option<f64>,
     pub range_lookup: RangeLookup,
     /// A bound that is NULL is open; otherwise a row with such a bound contains no point.

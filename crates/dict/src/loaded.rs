@@ -178,7 +178,7 @@ impl Dictionary for LoadedDictionary {
         self.layout.visit(&mut |keys, payloads| {
             let mut rest = payloads.as_slice();
             while !rest.is_empty() {
-                let (front, behind) = rest.split_at(rest.len().min(cut.rows()));
+                let (front, after) = rest.split_at(rest.len().min(cut.rows()));
                 let first = payloads.len() - rest.len();
                 let hits = Hits { payloads: front.to_vec(), found: vec![true; front.len()] };
                 let values = self.values.get(&attributes, &hits)?;
@@ -186,7 +186,7 @@ impl Dictionary for LoadedDictionary {
                 let key = |at: usize| Ok(keys[at].slice(first, front.len()));
                 self.backing.check_present()?;
                 visit(front.len(), asked.join(key, values)?)?;
-                rest = behind;
+                rest = after;
             }
             Ok(())
         })

@@ -1,8 +1,8 @@
 //! A dictionary and what changed since it was loaded: the answer to an incremental refresh.
 //!
-//! Changed, new and deleted keys are a second, small dictionary, which is asked first. So a refresh takes memory for
-//! the changes, not for a second copy. When there are many changes ([`Updated::Many`]), the caller should merge both
-//! into one dictionary.
+//! Changed, new and deleted keys are a second, small dictionary, in which a lookup looks first. So a refresh takes
+//! memory for the changes, not for a second copy. When there are many changes ([`Updated::Many`]), the caller should
+//! merge both into one dictionary.
 
 use std::sync::Arc;
 

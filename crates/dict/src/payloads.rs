@@ -1,4 +1,4 @@
-//! What a table stores for each key: the packed values of its row, or the row's number.
+//! The payload that a table stores for each key: the packed values of its row, or the row's number.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! What a definition tells of a dictionary before any of its rows are loaded: all that a query must know before it
-//! runs.
+//! The schema of a dictionary: all that a query must know of it before it runs. It follows from the definition, before
+//! any rows are loaded.
 
 use basalt_base::{Result, SqlType};
 

@@ -12,7 +12,7 @@ use basalt_base::{Error, Result, SqlType};
 use crate::attribute::Attribute;
 use crate::spec::DictionarySpec;
 
-/// What follows the attributes of a source's row.
+/// The column after the attributes of a source's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowForm {
     /// Nothing.

@@ -18,7 +18,7 @@ pub(crate) struct ImageReader<'a> {
     next: usize,
 }
 
-/// What `open` makes of the file at `path`, which [`super::write_parts`] wrote.
+/// The result of `open` for the file at `path`, which [`super::write_parts`] wrote.
 pub(crate) fn open_parts<T>(
     storage: &dyn Storage,
     path: &Path,

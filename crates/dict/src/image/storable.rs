@@ -1,4 +1,4 @@
-//! What can be written to a dictionary's file.
+//! Objects that can be written to a dictionary's file.
 
 use basalt_base::Result;
 

@@ -13,7 +13,7 @@ pub struct ImageWriter<'a> {
     written: Written,
 }
 
-/// What an [`ImageWriter`] must know of the bytes that it wrote, to continue or to end.
+/// The state of an [`ImageWriter`] after some bytes: it is needed to continue or to end the file.
 #[derive(Default)]
 pub(crate) struct Written {
     at: u64,

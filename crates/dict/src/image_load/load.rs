@@ -159,7 +159,7 @@ fn with_mark(spec: &DictionarySpec, rows: RowForm) -> DictionarySpec {
     spec
 }
 
-/// The number of distinct keys, all of which are in `places` positions from `least` on.
+/// The number of distinct keys, which are all below `least + places` and not below `least`.
 fn distinct_keys(partitions: &SpillReader, (least, places): (u64, u64)) -> Result<usize> {
     let mut seen = Bitmap::zeroes(usize::try_from(places).map_err(Error::logical)?);
     for block in (0..partitions.count()).flat_map(|partition| partitions.blocks(partition)) {

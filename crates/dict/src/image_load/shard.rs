@@ -19,7 +19,7 @@ use crate::table_form::{table_form, table_shape};
 use crate::tombstones::{RowForm, surviving};
 use crate::values::{Extent, InlineValues, ROWS_MAX, SEGMENT_BITS, Values};
 
-/// What all shards share.
+/// The form that all shards share.
 pub(super) struct ShardForm {
     count: usize,
     rows: RowForm,
@@ -30,7 +30,7 @@ pub(super) struct ShardForm {
     inline: Option<InlineValues>,
 }
 
-/// What the keys are built into.
+/// The structure into which the keys are built.
 #[derive(Clone, Copy)]
 enum KeysForm {
     /// A hash table; a packed one if it has no form.

@@ -1,4 +1,4 @@
-//! What a load into a file leaves after success, failure and crash.
+//! The files that a load into a file leaves after success, failure and crash.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -33,7 +33,7 @@ pub(crate) struct AutoBuilder {
     keys: AutoKeys,
 }
 
-/// What the choice depends on.
+/// The properties of the keys on which the choice depends.
 pub(crate) struct AutoKeys {
     least: u64,
     greatest: u64,
@@ -64,7 +64,7 @@ impl AutoKeys {
         self.count > 0 && places / PLACES_A_KEY < self.count as u64
     }
 
-    /// The same keys, `count` of which are distinct.
+    /// The same keys; `count` of them are distinct.
     pub(crate) fn counted(self, count: usize) -> AutoKeys {
         AutoKeys { count, ..self }
     }

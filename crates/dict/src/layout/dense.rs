@@ -51,7 +51,7 @@ impl DensePart {
             }
         };
         let Some(bytes) = packed_bytes(places, payload_bits) else {
-            return Err(Error::new(ErrorCode::CannotAllocateMemory, "a dictionary of so many keys"));
+            return Err(Error::new(ErrorCode::CannotAllocateMemory, "a dictionary with this many keys"));
         };
         let mut payloads = Region::zeroed(bytes)?;
         let mut present = Bitmap::zeroes(places);

@@ -1,8 +1,7 @@
-//! DIRECT and COMPLEX_KEY_DIRECT: nothing is loaded, every lookup asks the source.
+//! DIRECT and COMPLEX_KEY_DIRECT: nothing is loaded, every lookup queries the source.
 //!
-//! The source is asked once for each distinct key of a block, and its rows, which come in any order, are brought into
-//! the order of the keys. A source that finds the row of each key gets all keys, and returns the requested attributes
-//! alone.
+//! The source gets each distinct key of a block once. Its rows come in any order, and are brought into the order of the
+//! keys. A source that finds the row of each key gets all keys, and returns the requested attributes alone.
 
 use std::sync::Arc;
 

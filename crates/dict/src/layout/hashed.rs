@@ -31,7 +31,7 @@ use crate::values::{RowOrder, Values};
 
 pub(crate) struct Hashed {
     table: ShardedTable,
-    /// The choice of AUTO, if it was asked.
+    /// The choice of AUTO, if that is the layout.
     choice: Option<AutoChoice>,
 }
 

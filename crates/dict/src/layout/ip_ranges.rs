@@ -98,8 +98,8 @@ fn close<T: Place>(places: &mut Vec<(T, u32)>, open: &mut Vec<(T, u32)>, until: 
             return;
         }
         open.pop();
-        if let Some(behind) = last.next() {
-            push(places, behind, open.last().map_or(NO_RANGE, |&(_, number)| number));
+        if let Some(next) = last.next() {
+            push(places, next, open.last().map_or(NO_RANGE, |&(_, number)| number));
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::values::SEGMENTS_MAX;
 
 /// A range of positions, and the payloads of its keys.
 pub(crate) trait Part: Send + Sync + Sized {
-    /// What a lookup reads.
+    /// The slices that a lookup reads.
     type Slices<'a>: PartSlices
     where
         Self: 'a;

@@ -1,10 +1,10 @@
 //! REGEXP_TREE: a tree of regular expressions with attributes. A lookup is a text.
 //!
-//! A node matches a text if its expression and those of all its ancestors match. Matching nodes are visited in order
-//! of their identifiers, each followed by its ancestors. An attribute has the value of the first visited node that
-//! has one. A value may refer to a group of its node's expression by `\1` or `$1`, which is replaced by what the
-//! group matched, or by nothing if there is no such group. If a value is only such a reference and the group matched
-//! nothing, the attribute has no value: no later node is asked, unless all values are requested.
+//! A node matches a text if its expression and those of all its ancestors match. Matching nodes are visited in order of
+//! their identifiers, each followed by its ancestors. An attribute has the value of the first visited node that has
+//! one. A value may refer to a group of its node's expression by `\1` or `$1`, which is replaced by what the group
+//! matched, or by nothing if there is no such group. If a value is only such a reference and the group matched nothing,
+//! the attribute has no value: no later node is tried, unless all values are requested.
 //!
 //! # Layout
 //!
@@ -128,7 +128,7 @@ impl Take {
 
 impl RegexpTree {
     /// The bytes in addition to the columns.
-    fn bytes_beside(&self) -> usize {
+    fn other_bytes(&self) -> usize {
         let values: usize = self.nodes.iter().map(|node| node.values.capacity() * size_of::<Value>()).sum();
         let groups = self.nodes.iter().filter(|node| node.regex.is_some()).count() * size_of::<Regex>();
         let nodes = self.nodes.capacity() * size_of::<Node>();
@@ -303,7 +303,7 @@ impl Dictionary for RegexpTree {
     }
 
     fn memory_bytes(&self) -> u64 {
-        self.backing.memory_bytes(self.stats().bytes_allocated, self.bytes_beside())
+        self.backing.memory_bytes(self.stats().bytes_allocated, self.other_bytes())
     }
 
     fn check(&self) -> Result<()> {
@@ -317,7 +317,7 @@ impl Dictionary for RegexpTree {
     fn stats(&self) -> DictionaryStats {
         self.counters.fill(DictionaryStats {
             element_count: self.nodes.len() as u64,
-            bytes_allocated: (self.bytes_beside() + self.rows.heap_bytes()) as u64,
+            bytes_allocated: (self.other_bytes() + self.rows.heap_bytes()) as u64,
             load_factor: 1.0,
             ..DictionaryStats::default()
         })

@@ -1,4 +1,4 @@
-//! What a layout learns from its sorted rows before it builds its table.
+//! Properties of the sorted rows that a layout must know before it builds its table.
 
 use basalt_base::Result;
 

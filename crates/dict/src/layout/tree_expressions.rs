@@ -46,13 +46,13 @@ pub(super) fn names_group(text: &[u8]) -> bool {
 /// reference to a group that matched nothing.
 pub(super) fn expanded(text: &[u8], key: &[u8], groups: &Captures) -> Option<Vec<u8>> {
     let (mut out, mut rest) = (Vec::with_capacity(text.len()), text);
-    while let Some((&byte, behind)) = rest.split_first() {
-        rest = behind;
-        match behind.first() {
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        match after.first() {
             Some(&digit) if matches!(byte, b'\\' | b'$') && digit.is_ascii_digit() => {
                 let group = groups.get_group(usize::from(digit - b'0'));
                 out.extend_from_slice(group.map_or(&[][..], |found| &key[found.range()]));
-                rest = &behind[1..];
+                rest = &after[1..];
             }
             _ => out.push(byte),
         }

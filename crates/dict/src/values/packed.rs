@@ -116,7 +116,7 @@ impl PackedNumbers {
     ) -> Result<PackedNumbers> {
         let span = Span::of(carrier, width, numbers());
         let Some(bytes) = packed_bytes(len, span.bits) else {
-            return Err(Error::new(ErrorCode::CannotAllocateMemory, "a dictionary of so many rows"));
+            return Err(Error::new(ErrorCode::CannotAllocateMemory, "a dictionary with this many rows"));
         };
         let mut region = Region::zeroed(bytes)?;
         for (row, number) in numbers().enumerate() {

@@ -102,8 +102,8 @@ pub(super) fn for_each_stretch<R: Send>(
     let mut left = out;
     let mut parts = Vec::with_capacity(stretches.len());
     for stretch in stretches {
-        let (places, behind) = left.split_at_mut(stretch.len());
-        left = behind;
+        let (places, after) = left.split_at_mut(stretch.len());
+        left = after;
         parts.push((stretch, places));
     }
     on_all_cores(parts.into_iter(), |(stretch, places)| work(stretch.numbers(&mut Vec::new()), places))

@@ -84,15 +84,15 @@ fn join(stretches: Vec<Stretch>, lengths: RegionNumbers, tokens: Option<Tokens>)
     for stretch in stretches {
         let start = end;
         end += stretch.count * bits;
-        let (bytes, behind) = bytes_left.split_at_mut((end / 8 - start / 8) as usize);
-        bytes_left = behind;
+        let (bytes, after) = bytes_left.split_at_mut((end / 8 - start / 8) as usize);
+        bytes_left = after;
         places.push((stretch, bytes, start, end));
     }
-    let behind = on_all_cores(places.into_iter(), |(stretch, bytes, start, end)| {
+    let last_bytes = on_all_cores(places.into_iter(), |(stretch, bytes, start, end)| {
         ((end / 8) as usize, put_bytes(bytes, (start % 8) as u32, &stretch.bytes))
     });
     // Two pieces share a byte if one ends inside of it.
-    behind.into_iter().for_each(|(at, byte)| bytes[at] |= byte);
+    last_bytes.into_iter().for_each(|(at, byte)| bytes[at] |= byte);
     Ok(Packed { bytes, lengths, tokens })
 }
 

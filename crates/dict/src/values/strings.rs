@@ -263,7 +263,7 @@ impl Plan {
         sample.dedup();
         let distinct = Distinct::of(arena, &sample, sample.len());
         let repeated = sample.len() - distinct.map_or(0, |distinct| distinct.firsts.len());
-        // Of n strings drawn from d, n * n / 2d are repeated.
+        // About n * n / 2d of n strings that are drawn from d repeat an earlier one.
         let drawn = sample.len() as f64;
         let expected = drawn * drawn / (2.0 * repeated as f64);
         if expected > 2.0 * (rows / CODED_SHARE) as f64 {

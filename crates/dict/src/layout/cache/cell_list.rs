@@ -14,7 +14,7 @@ pub(super) struct Cell {
     /// Whether it was used since the clock hand passed it.
     pub(super) used: bool,
     pub(super) key_bytes: u32,
-    /// What follows the key in the slot.
+    /// The bytes of the row, which follow the key in the slot.
     pub(super) row_bytes: u32,
     pub(super) expires_us: u64,
     pub(super) dies_us: u64,

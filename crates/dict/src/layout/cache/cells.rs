@@ -106,7 +106,7 @@ impl Cells {
         Ok(true)
     }
 
-    /// What follows the key in the cell's slot.
+    /// The row, which follows the key in the cell's slot.
     fn row_of(&self, cell: &Cell) -> &[u8] {
         &self.slots.get(cell.slot, cell.slot_bytes())[cell.key_bytes as usize..]
     }

@@ -44,7 +44,7 @@ pub(super) struct DiskRows {
 struct File {
     path: PathBuf,
     writer: Box<dyn WritableFile>,
-    /// What is in the file.
+    /// Reads the part of the file that was written; `None` before the first write.
     reader: Option<Arc<dyn RandomAccess>>,
     written: u64,
     /// Records that follow and are not written yet.

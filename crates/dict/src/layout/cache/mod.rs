@@ -54,7 +54,7 @@ use crate::spec::DictionarySpec;
 use crate::stats::DictionaryStats;
 use crate::values::StringArena;
 
-/// What a cache needs in addition to its definition.
+/// The things that a cache needs in addition to its definition.
 pub struct CacheSurroundings {
     pub source: Arc<dyn DirectSource>,
     pub clock: Arc<dyn Clock>,
@@ -72,7 +72,7 @@ struct CacheDictionary {
     counters: Counters,
 }
 
-/// What threads that refresh rows need as well.
+/// The state that the cache shares with the threads that refresh rows.
 struct Shared {
     schema: DictionarySchema,
     shape: KeyShape,

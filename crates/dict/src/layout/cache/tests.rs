@@ -1,4 +1,4 @@
-//! What a cache stores, for how long, and what it requests.
+//! The rows that a cache stores, for how long, and the keys that it requests.
 
 use std::sync::Mutex;
 
