@@ -61,7 +61,7 @@ fn write_symbols(symbols: &[Symbol], out: &mut Vec<u8>) {
     }
 }
 
-/// What each code stands for.
+/// The string that each code stands for.
 struct Decoder {
     symbols: [[u8; SYMBOL_BYTES_MAX]; 256],
     /// 0 for the escape, and for codes that mean nothing.

@@ -160,8 +160,8 @@ impl Counts {
         *pair = pair.saturating_add(1);
     }
 
-    /// What occurs often, of those symbols, bytes and pairs, with the bytes that each covers; the same symbol may
-    /// come several times.
+    /// The symbols, bytes and pairs that occur often, with the bytes that each covers; the same symbol may come several
+    /// times.
     fn candidates(&self, symbols: &[Symbol]) -> Vec<(Symbol, u32)> {
         let symbol = |code: usize| symbols.get(code).copied().unwrap_or(Symbol::byte((code % LITERAL) as u8));
         let singles = self.singles.iter().enumerate().map(|(code, &count)| (symbol(code), count));

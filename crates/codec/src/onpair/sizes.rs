@@ -3,5 +3,5 @@
 /// The longest token.
 pub const TOKEN_BYTES_MAX: usize = 16;
 
-/// The number of bytes, each of which is a token by itself.
+/// The number of byte values; each is a token by itself.
 pub(super) const BYTES: usize = 1 << u8::BITS;
