@@ -148,8 +148,8 @@ impl ScalarFunction for DictGet {
             let fields = ty.struct_fields();
             return Ok(Bound::new(ty, move |operands: &[Operand], rows: usize| {
                 let (value, found) = kernel.run(operands, rows)?;
-                let told = StructArray::try_new(fields.clone(), vec![value, Arc::new(found)], None);
-                Ok(Arc::new(told.map_err(Error::logical)?) as ArrayRef)
+                let pairs = StructArray::try_new(fields.clone(), vec![value, Arc::new(found)], None);
+                Ok(Arc::new(pairs.map_err(Error::logical)?) as ArrayRef)
             }));
         }
         Ok(Bound::new(ty, kernel))
