@@ -71,27 +71,27 @@ pub fn carried<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
 
 /// Fails if the query of this thread was cancelled, ran out of time, or holds too much memory.
 pub fn checkpoint() -> Result<()> {
-    asked(QueryStatus::check)
+    check_current(QueryStatus::check)
 }
 
 /// Fails if the query of this thread holds too much memory. Takes a few nanoseconds, for inner loops.
 pub fn check_memory() -> Result<()> {
-    asked(|query| query.memory().check(0))
+    check_current(|query| query.memory().check(0))
 }
 
 /// Fails if `bytes` more exceed the limit of this thread's query.
 pub fn check_allocation(bytes: u64) -> Result<()> {
-    asked(|query| query.check_memory(bytes))
+    check_current(|query| query.check_memory(bytes))
 }
 
-/// Takes bytes off the thread's query, because a thread outside the query will free them.
+/// Subtracts bytes from the thread's query, because a thread outside the query will free them.
 pub fn hand_over(bytes: u64) {
     if let Some(query) = borrowed() {
         query.memory().add(-(bytes as i64));
     }
 }
 
-fn asked(check: impl FnOnce(&QueryStatus) -> Result<()>) -> Result<()> {
+fn check_current(check: impl FnOnce(&QueryStatus) -> Result<()>) -> Result<()> {
     borrowed().map_or(Ok(()), check)
 }
 
