@@ -9,7 +9,7 @@ const PROGRAM_BYTES_MAX: usize = 1 << 20;
 /// Panics if the promise is broken.
 pub fn run(pattern: &[u8]) {
     if let Ok(syntax) = to_regex_syntax(pattern) {
-        // What is wrong for both, such as a group without an end, is left for `regex` to refuse.
+        // `regex` refuses errors of both syntaxes, such as a group without an end.
         let _ = RegexBuilder::new(&syntax).size_limit(PROGRAM_BYTES_MAX).build();
     }
     // `\E` would end the quotation.

@@ -1,6 +1,6 @@
-//! Whatever a PostgreSQL, a MySQL or a Redis answers, its rows or an error come, in time.
+//! Whatever a PostgreSQL, MySQL or Redis server answers, the caller gets rows or an error, and in time.
 //!
-//! The first byte chooses the protocol, the rest is all that the server says, however it is asked.
+//! The first byte chooses the protocol. The rest is all that the server sends, whatever it is sent.
 
 use std::io::Write;
 use std::os::unix::net::UnixListener;

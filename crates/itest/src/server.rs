@@ -123,7 +123,7 @@ impl Server {
     }
 
     pub fn is_alive(&mut self) -> bool {
-        self.process.try_wait().expect("it can be asked").is_none()
+        self.process.try_wait().expect("its state is known").is_none()
     }
 }
 

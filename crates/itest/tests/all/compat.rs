@@ -1,5 +1,5 @@
-//! What earlier versions wrote is read: data directories that `tests/compat/make` recorded, one for each version of a
-//! format. A change of a format brings the directory of its version.
+//! The server reads the data directories of earlier versions. `tests/compat/make` recorded one for each version of a
+//! format. A change of a format adds the directory of its version.
 
 use std::path::{Path, PathBuf};
 

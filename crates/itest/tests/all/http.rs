@@ -175,7 +175,7 @@ fn late_error_breaks_the_answer_off() {
     assert!(!answer.is_whole, "a client would take the answer for whole");
     let text = answer.text();
     let tag = answer.header("x-clickhouse-exception-tag").expect("a tag");
-    let (_, error) = text.split_once(&format!("\r\n__exception__\r\n{tag}\r\n")).expect("the reason is told");
+    let (_, error) = text.split_once(&format!("\r\n__exception__\r\n{tag}\r\n")).expect("the error line");
     assert!(error.starts_with("Code: 395. DB::Exception: "), "{error}");
     let message = error.split_once('\n').expect("a line").0;
     assert!(error.ends_with(&format!("\n{} {tag}\r\n__exception__\r\n", message.len() + 1)), "{error}");

@@ -286,7 +286,7 @@ impl Response {
         self.ends.take(piece);
         let ends_here = self.rows.last().is_none_or(|&byte| byte == b'\n');
         if self.ends.count > self.wanted || self.is_whole() && !ends_here {
-            return Err("it answers with more rows than it was asked for");
+            return Err("it returns more rows than requested");
         }
         if self.rows.len() > ANSWER_BYTES_MAX {
             return Err("its answer does not end");

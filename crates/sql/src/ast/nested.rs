@@ -46,7 +46,7 @@ fn flatten_column(column: ColumnDef) -> Vec<ColumnDef> {
     debug_assert_eq!(name, "Nested");
     match args.iter().map(element).collect::<Option<Vec<_>>>() {
         Some(columns) if !columns.is_empty() => columns,
-        // What is wrong with the type is said where types are resolved.
+        // The error is reported where types are resolved.
         _ => vec![column],
     }
 }
