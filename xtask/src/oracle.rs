@@ -39,7 +39,7 @@ impl Oracle {
     }
 
     pub(crate) fn ask(&mut self, sql: &str) -> Result<Answer> {
-        let questions = self.questions.as_mut().context("asked before the end")?;
+        let questions = self.questions.as_mut().context("the Python process was stopped")?;
         writeln!(questions, "{}", serde_json::to_string(sql)?)?;
         questions.flush()?;
         let mut line = String::new();

@@ -1,4 +1,4 @@
-//! What a chore says to the one who started it.
+//! The output of a chore on the terminal.
 
 use std::io::Write;
 

@@ -53,7 +53,7 @@ fn literal_length(rest: &[u8], in_word: bool) -> usize {
         }
         [b'"', ..] => quoted(rest, b'"'),
         [b'\'', b'\\', ..] => quoted(rest, b'\''),
-        // A lifetime has no closing quote right behind one character.
+        // A lifetime has no closing quote right after one character.
         [b'\'', _, b'\'', ..] => 3,
         _ => 0,
     }

@@ -32,7 +32,7 @@ pub(super) fn check(root: &Path, files: &[PathBuf]) -> Result<Vec<Complaint>> {
 fn exists(root: &Path, document: &Path, named: &str) -> bool {
     let Some((first, rest)) = named.split_once('/') else {
         // A bare name: only what is clearly a document of this checkout.
-        return !named.ends_with(".md") || root.join(named).exists() || beside(root, document, named);
+        return !named.ends_with(".md") || root.join(named).exists() || exists_next_to(root, document, named);
     };
     let crate_folder = root.join("crates").join(first);
     let is_ours = root.join(first).exists() || crate_folder.is_dir();
@@ -41,10 +41,10 @@ fn exists(root: &Path, document: &Path, named: &str) -> bool {
         || first == "target"
         || root.join(named).exists()
         || crate_folder.join("src").join(rest).exists()
-        || beside(root, document, named)
+        || exists_next_to(root, document, named)
 }
 
-fn beside(root: &Path, document: &Path, named: &str) -> bool {
+fn exists_next_to(root: &Path, document: &Path, named: &str) -> bool {
     document.parent().is_some_and(|folder| root.join(folder).join(named).exists())
 }
 

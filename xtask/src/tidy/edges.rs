@@ -36,7 +36,7 @@ pub(super) fn check(root: &Path, document: &str) -> Result<Vec<Complaint>> {
     Ok(complaints)
 }
 
-/// What tidy wants to know of a `Cargo.toml`.
+/// The fields of a `Cargo.toml` that tidy checks.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct Manifest {

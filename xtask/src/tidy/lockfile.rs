@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::complaint::Complaint;
 
-/// Families of crates of which one version may be locked.
+/// Families of crates that may be locked in one version only.
 const SINGLE: [&str; 4] = ["arrow", "datafusion", "tokio", "rocksdb"];
 
 #[derive(Deserialize)]

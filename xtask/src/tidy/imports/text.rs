@@ -23,7 +23,7 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the pattern is a constant")
 }
 
-/// What one file says about names.
+/// The names that a file defines, imports and uses.
 #[derive(Debug, Default)]
 pub(super) struct FileText {
     pub(super) imports: Vec<Import>,
