@@ -1,4 +1,4 @@
-//! Why a text is not SQL: the position, the token found there, and the tokens that would have fitted.
+//! The reason why a text is not SQL: the position, the token found there, and the tokens that would have fitted.
 
 use std::fmt;
 

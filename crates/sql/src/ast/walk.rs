@@ -96,8 +96,7 @@ impl Expr {
         names
     }
 
-    /// Puts other expressions in the place of columns, where `replacement` has one for a name. What a lambda
-    /// calls so is no column.
+    /// Replaces the columns for whose names `replacement` has an expression. A parameter of a lambda is not a column.
     pub fn replace_columns(&mut self, replacement: &dyn Fn(&str) -> Option<Expr>) {
         match self {
             Expr::Identifier(parts) => {

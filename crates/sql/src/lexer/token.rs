@@ -20,12 +20,12 @@ pub(crate) enum TokenKind {
     Heredoc,
     Number,
     Symbol(Symbol),
-    /// Something that is no token.
+    /// Bytes that are not a token.
     Fault(LexFault),
     End,
 }
 
-/// Why bytes are no token.
+/// The reason why bytes are not a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LexFault {
     UnclosedQuote,

@@ -1,4 +1,4 @@
-//! Words that cannot be used where a name is allowed. ClickHouse reserves none, but some would be misread.
+//! Words that cannot be used as a name. ClickHouse reserves none, but some would be misread.
 
 /// Words that never start an operand: they belong to the clause or operator that follows.
 const NEVER_OPERAND: &[&str] = &[
