@@ -13,7 +13,7 @@ use basalt_base::{Error, ErrorCode, Result, bail};
 use crate::socket::Socket;
 use crate::{Address, Limits, Row, RowStream, TlsMode};
 
-/// Keys that one SCAN asks for, and values that one request asks for.
+/// Keys that one SCAN requests, and values that one request gets.
 const KEYS_A_ROUND: usize = 1000;
 
 /// Most nesting of replies: no reply to these requests has more.

@@ -92,7 +92,7 @@ impl Client {
         Ok(bits)
     }
 
-    /// Connects with the TLS that the address asks for, and reads the server's greeting.
+    /// Connects with the TLS that the address requires, and reads the server's greeting.
     fn reach(address: &Address, limits: Limits) -> Result<(Client, Greeting)> {
         match Client::greeted(address, address.tls.mode, limits) {
             Err(error)

@@ -33,7 +33,7 @@ pub fn query(address: &Address, query: &str, limits: Limits) -> Result<impl RowS
     Ok(QueryRows { client, is_done: false })
 }
 
-/// Connects with the TLS that the address asks for.
+/// Connects with the TLS that the address requires.
 fn connect(address: &Address, limits: Limits) -> Result<Socket> {
     let plain = || Socket::connect(NAME, address, limits);
     match address.tls.mode {

@@ -83,7 +83,7 @@ fn renamed_columns_are_read_by_their_new_names_whenever_a_part_was_written() {
         let mut history = vec![renamed("a", "x")];
         table.parts.change_spec(spec(wide, &["n", "x", "b"], &history)).unwrap();
         insert(&table, 10);
-        // The new column `a` is another one.
+        // The new column `a` is not the renamed one.
         history.extend([dropped("b"), renamed("x", "b")]);
         table.parts.change_spec(spec(wide, &["n", "b", "a"], &history)).unwrap();
         let expected: Vec<u64> = (100..120).collect();
@@ -103,7 +103,7 @@ fn renamed_columns_are_read_by_their_new_names_whenever_a_part_was_written() {
 
 /// A column with the former name of a renamed column gets a file of its own.
 #[test]
-fn update_writes_a_column_beside_the_one_that_has_its_file() {
+fn update_writes_a_column_next_to_the_one_that_has_its_file() {
     let table = TestTable::with_spec(spec(0, &["n", "a"], &[]));
     insert(&table, 0);
     table.parts.change_spec(spec(0, &["n", "b", "a"], &[renamed("a", "b")])).unwrap();
@@ -225,7 +225,7 @@ fn value_that_has_no_conversion_fails_its_readers_and_nobody_else() {
     assert_eq!(values(&table, "n"), (10..20).collect::<Vec<_>>());
     table.parts.optimize_final(&Default::default(), &Default::default()).unwrap();
     assert_eq!(table.parts.detach_damaged().unwrap(), 0, "the part is whole");
-    // Reads with the old type still.
+    // It still reads with the old type.
     table.parts.change_spec(spec(0, &["n", "a"], &[])).unwrap();
     assert_eq!(values(&table, "a"), (110..120).collect::<Vec<_>>());
 }

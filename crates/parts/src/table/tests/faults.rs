@@ -1,4 +1,4 @@
-//! A disk that refuses changes, once or until it is mended: commands fail, nothing is lost, and the table opens
+//! A disk that refuses changes, once or until it is repaired: commands fail, nothing is lost, and the table opens
 //! again.
 
 use std::io::ErrorKind;

@@ -142,7 +142,7 @@ impl KeyExpression for Quarter {
 
 /// An index of several elements has columns and computed values.
 #[test]
-fn computed_values_are_indexed_beside_columns() {
+fn computed_values_are_indexed_together_with_columns() {
     let quarter: Arc<dyn KeyExpression> = Arc::new(Quarter { columns: vec!["k".to_owned()] });
     let elements = vec![Indexed::Column("s".to_owned()), Indexed::Expression(quarter)];
     let number = |value: u64| Predicate::Value {

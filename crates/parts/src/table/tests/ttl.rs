@@ -56,7 +56,7 @@ impl Expiring {
         rows_in(&self.parts)
     }
 
-    /// Runs all merges that the TTL asks for; returns their reasons.
+    /// Runs all merges that are due because of the TTL; returns their reasons.
     fn expire(&self, limits: &TtlMergeLimits) -> Vec<MergeReason> {
         let mut kinds = Vec::new();
         while let Some(merge) = self.parts.select_ttl_merge(limits) {
