@@ -1,4 +1,5 @@
-//! Any text is run: its statements are answered or refused in time, in our words, and never for a mistake of ours.
+//! Runs any text: its statements are answered or refused in time, with an error in our words that is not an internal
+//! error.
 #![no_main]
 
 use std::cell::RefCell;

@@ -1,4 +1,4 @@
-//! Any bytes decode through any chain or are refused; what a chain encodes, it decodes to the same.
+//! Any chain decodes or refuses any bytes. A chain decodes what it encoded to the same bytes.
 //!
 //! The input is, in order: the number of links (a byte), the links (two bytes each; the first one selects a codec), the
 //! length of the output (two bytes), a change of the encoded bytes (position, two bytes, and value), and the bytes to
@@ -6,7 +6,7 @@
 
 use basalt_codec::{CHAIN_BYTES, CodecChain, Scratch};
 
-/// The numbers of the codecs in files; of ZSTD with a window the smallest and the largest.
+/// The numbers of the codecs in files; for ZSTD with a window, the smallest and the largest.
 const CODECS: [u8; 17] =
     [0x02, 0x82, 0x83, 0x90, 0x92, 0x93, 0x94, 0x95, 0x98, 0x9a, 0x9c, 0xa3, 0xa4, 0xa5, 0xca, 0xd4, 0xdf];
 

@@ -1,4 +1,4 @@
-//! Any LAYOUT clause is taken or refused; a loaded dictionary answers as an ordered map does.
+//! Any LAYOUT clause is accepted or refused; a loaded dictionary gives the same answers as an ordered map.
 //!
 //! The first byte chooses a layout, the second its shards, then come keys and values of two bytes each.
 //! The same bytes as text are a layout's name and a parameter.
@@ -13,7 +13,7 @@ use basalt_dict::{Attribute, DictionarySpec, LayoutKind, LayoutParameter, Layout
 
 const DEFAULT: u16 = 7;
 
-/// Rows that the source gives at once.
+/// Rows of a block of the source.
 const BLOCK_ROWS: usize = 32;
 
 /// Panics if the promise is broken.
@@ -37,7 +37,7 @@ fn parse(bytes: &[u8]) {
 fn load(bytes: &[u8]) {
     let [kind, shards, rows @ ..] = bytes else { return };
     let kind = LayoutKind::ALL[usize::from(*kind) % LayoutKind::ALL.len()];
-    // The other layouts have keys that are no numbers, several rows for a key, or nothing loaded.
+    // The other layouts have keys that are not numbers, have several rows for a key, or load nothing.
     if !kind.takes_changes() {
         return;
     }

@@ -1,7 +1,7 @@
 //! A damaged file of a part is refused or gives the rows that were written, never others.
 //!
-//! The first byte chooses the file, the second how many bytes its end loses; then edits of three bytes
-//! each: where (two bytes) and what stands there then.
+//! The first byte chooses the file, the second is the number of bytes cut off its end. Then come edits of three bytes
+//! each: position (two bytes) and new value.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A `part.meta` of any bytes opens the table or sets the part aside; reading it gives rows or an error.
+//! With a `part.meta` of any bytes, the table opens or sets the part aside; reading it gives rows or an error.
 //!
 //! The checksum at the end is corrected first; otherwise no input would reach the decoder.
 
@@ -53,8 +53,8 @@ fn batch(columns: &Columns) -> RecordBatch {
     RecordBatch::try_new(columns.to_arrow(), vec![numbers, texts]).expect("columns of these types")
 }
 
-/// Edits of three bytes each: where (two bytes) and what stands there then. The first byte of all says
-/// how many bytes the end loses.
+/// Applies edits of three bytes each: position (two bytes) and new value. The very first byte is the number of bytes
+/// cut off the end.
 fn edit(meta: &mut Vec<u8>, edits: &[u8]) {
     let Some((lost, edits)) = edits.split_first() else { return };
     let body = meta.len().saturating_sub(4 + usize::from(*lost));

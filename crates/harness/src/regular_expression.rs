@@ -1,4 +1,4 @@
-//! Any bytes are a regular expression in the syntax of `regex`, or an error; quoted, they are found where they stand.
+//! Any bytes are a regular expression in the syntax of `regex`, or an error; quoted, they match themselves.
 
 use basalt_base::re2::to_regex_syntax;
 use regex::bytes::{Regex, RegexBuilder};

@@ -12,7 +12,7 @@ use basalt_base::Result;
 use basalt_sources::redis::{Client, Storage};
 use basalt_sources::{Address, Limits, Row, RowStream, TlsMode, TlsOptions, mysql, postgresql};
 
-/// A server says less than this, so more rows come from nowhere.
+/// The server sends fewer bytes than this, so more rows would be invented ones.
 const ROWS_MAX: usize = 1 << 20;
 
 static SERVER: LazyLock<(PathBuf, UnixListener)> = LazyLock::new(|| {
@@ -28,7 +28,7 @@ pub fn run(bytes: &[u8]) {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let Ok((mut stream, _)) = listener.accept() else { return };
-            // A client that has seen enough is gone.
+            // A client that has read enough may have disconnected.
             let _ = stream.write_all(answer);
             let _ = stream.shutdown(std::net::Shutdown::Write);
             let _ = std::io::copy(&mut stream, &mut std::io::sink());

@@ -1,6 +1,6 @@
 //! Every harness runs for some seconds on its seeds, and on seeds that were changed at random.
 //!
-//! `BASALT_FUZZ_SECONDS` says how long each runs, `BASALT_FUZZ_SEED` which changes it sees. An input that breaks a
+//! `BASALT_FUZZ_SECONDS` sets how long each runs, `BASALT_FUZZ_SEED` which changes are made. An input that breaks a
 //! promise is kept as a file; `cargo +nightly fuzz run <harness> <file>` runs it again.
 
 use std::panic::catch_unwind;
@@ -23,7 +23,7 @@ const BYTES: &[u8] = b"\0\x01\x7f\x80\xff-+09.,;:'\"\\`()[]{}<>*/|$%_ \t\r\n\xc3
 /// The most bytes that one change inserts, removes or moves.
 const CHANGE_BYTES_MAX: usize = 16;
 
-/// The most bytes of an input: what takes longer is not what finds more.
+/// The most bytes of an input: longer ones take more time and find no more.
 const INPUT_BYTES_MAX: usize = 4096;
 
 /// Numbers from a seed: SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
@@ -62,7 +62,7 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok().map(|text| text.parse().expect("a number"))
 }
 
-/// The files of `folder` in the order of their names; none where it is not there.
+/// The files of `folder` in the order of their names; none if it does not exist.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();

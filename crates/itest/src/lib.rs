@@ -38,12 +38,12 @@ pub fn skipped(reason: &str) {
     skipped_in_ci_too(reason);
 }
 
-/// Says why a test checks nothing, where nothing that can be installed would change that.
+/// Reports why a test checks nothing on a machine where installing something would not help.
 pub fn skipped_in_ci_too(reason: &str) {
     note(&format!("skipped: {reason}"));
 }
 
-/// `CI=1` and `CI=true` say that every test has to run.
+/// `CI=1` and `CI=true` mean that every test must run.
 fn is_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| matches!(value.as_str(), "1" | "true"))
 }

@@ -27,7 +27,7 @@ fn versions(what: &str) -> Vec<u32> {
     versions
 }
 
-/// A copy of what was recorded: opening changes a directory.
+/// A copy of the recorded directory: opening changes it.
 fn copy(what: &str, version: u32) -> TempDir {
     let dir = tempdir().expect("a directory");
     copy_files(&recorded(what).join(format!("v{version}")), dir.path());
@@ -80,7 +80,7 @@ fn images(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     files.filter_map(|file| Some((file.clone(), std::fs::read(file).ok()?))).collect()
 }
 
-/// Asks all dictionaries; answers what kept their files from being used, a line each.
+/// Queries all dictionaries; returns the errors that kept their files from being used, one per line.
 #[track_caller]
 fn refusals(dir: &Path) -> String {
     let answers = text("dictionary", "answers.tsv");

@@ -143,7 +143,7 @@ fn layouts_that_do_not_hash_answer_from_their_file_too() {
             source.display()
         ));
     }
-    // The nodes of an expression tree come from a table, which is dropped, too.
+    // The nodes of a REGEXP_TREE come from a table, which is dropped, too.
     server.ask("CREATE TABLE nodes (id UInt64, parent_id UInt64, regexp String, keys Array(String), values Array(String)) \
                 ENGINE = MergeTree ORDER BY id");
     server

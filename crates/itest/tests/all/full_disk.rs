@@ -20,7 +20,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// `None`, and a line that says why, if this user may not mount a file system.
+    /// `None` if this user may not mount a file system; prints the reason.
     fn mount() -> Option<Disk> {
         let dir = tempdir().expect("a directory");
         let mut command = Command::new("mount");

@@ -8,7 +8,7 @@ use tempfile::tempdir;
 const LIMIT: u64 = 50_000_000;
 
 /// The memory in addition to the limit: the allocator's own, and what threads retain.
-const BESIDE: u64 = 40 << 20;
+const ALLOWANCE: u64 = 40 << 20;
 
 /// A line of `/proc/<pid>/status`, in bytes.
 fn memory(server: &Server, line: &str) -> u64 {
@@ -33,14 +33,14 @@ fn run(statement: &str) -> (Option<String>, u64) {
 fn check(statement: &str) {
     let (code, most) = run(statement);
     assert_eq!(code.as_deref(), Some("241"), "{statement}");
-    assert!(most < LIMIT * 3 / 2 + BESIDE, "{statement}: {most} bytes");
+    assert!(most < LIMIT * 3 / 2 + ALLOWANCE, "{statement}: {most} bytes");
 }
 
 #[track_caller]
 fn check_spills(statement: &str) {
     let (code, most) = run(statement);
     assert_eq!(code, None, "{statement}");
-    assert!(most < LIMIT * 3 / 2 + BESIDE, "{statement}: {most} bytes");
+    assert!(most < LIMIT * 3 / 2 + ALLOWANCE, "{statement}: {most} bytes");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn row_without_an_end_is_stopped() {
     let answer = server.post(&settings, &vec![b'x'; 300 << 20]);
     assert_eq!(answer.header("x-clickhouse-exception-code"), Some("241"), "{}", answer.text());
     let most = memory(&server, "VmHWM:") - before;
-    assert!(most < LIMIT * 3 / 2 + BESIDE, "{most} bytes");
+    assert!(most < LIMIT * 3 / 2 + ALLOWANCE, "{most} bytes");
     let settings = format!("max_memory_usage={LIMIT}&max_execution_time=20");
     let answer = server.post(&settings, b"SELECT count() FROM file('/dev/zero', 'TSV', 'l String')");
     assert_eq!(answer.header("x-clickhouse-exception-code"), Some("241"), "{}", answer.text());
