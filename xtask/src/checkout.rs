@@ -9,7 +9,8 @@ const SKIPPED: [&str; 3] = ["target", ".git", "node_modules"];
 
 /// The directory of the checkout.
 pub(crate) fn root() -> PathBuf {
-    // cargo says where the checkout is now; one that shares its target directory may be elsewhere.
+    // cargo sets the current place of the checkout. The one at compile time may be another: checkouts can share a
+    // target directory.
     let package = std::env::var_os("CARGO_MANIFEST_DIR");
     let package = package.map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     package.parent().expect("the package lies in the workspace").to_owned()

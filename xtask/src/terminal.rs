@@ -4,6 +4,6 @@ use std::io::Write;
 
 /// Writes a line to standard error.
 pub(crate) fn say(line: &str) {
-    // Nobody is left to tell if standard error is closed.
+    // If standard error is closed, there is nobody to report it to.
     let _ = writeln!(std::io::stderr(), "{line}");
 }

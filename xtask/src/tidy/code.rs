@@ -1,8 +1,8 @@
 //! Rust source with its strings and comments blanked, and the functions in it.
 //!
-//! Good enough for counting lines: a lexer of the few things that can hold a brace.
+//! A lexer of only those tokens that can contain a brace: good enough for counting lines.
 
-/// A function and how many lines it has, from `fn` to its closing brace.
+/// A function and its number of lines, from `fn` to the closing brace.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Function {
     pub(super) name: String,

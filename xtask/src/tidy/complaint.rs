@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The document whose tables say what may use what.
+/// The document whose tables list the allowed uses.
 pub(super) const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
 /// One broken rule.

@@ -28,15 +28,15 @@ pub(super) fn check(root: &Path, files: &[PathBuf]) -> Result<Vec<Complaint>> {
     Ok(complaints)
 }
 
-/// Anything that does not look like a path of ours passes.
+/// Whether the path exists, or does not look like a path of this checkout.
 fn exists(root: &Path, document: &Path, named: &str) -> bool {
     let Some((first, rest)) = named.split_once('/') else {
-        // A bare name: only what is clearly a document of this checkout.
+        // A bare name is checked only if it is clearly a document of this checkout.
         return !named.ends_with(".md") || root.join(named).exists() || exists_next_to(root, document, named);
     };
     let crate_folder = root.join("crates").join(first);
     let is_ours = root.join(first).exists() || crate_folder.is_dir();
-    // Built, not kept.
+    // Files below `target` are built, not checked in.
     !is_ours
         || first == "target"
         || root.join(named).exists()

@@ -1,7 +1,7 @@
 //! Which crate may use which, by the tables in ARCHITECTURE.md.
 //!
-//! Two tables are read, known by their heads: `| crate | uses |` lists every edge between our own crates,
-//! and `| outside crate | only in |` the crates of others that not everybody may use.
+//! Two tables are read, known by their heads: `| crate | uses |` lists every edge between our own crates, and `|
+//! outside crate | only in |` the external crates that only some of ours may use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! One version of the crates that must agree.
 //!
-//! Two versions of arrow in one program are two sets of types that look the same and do not fit.
+//! Two versions of arrow in one program are two sets of types that look the same and are not compatible.
 
 use std::collections::BTreeMap;
 use std::path::Path;

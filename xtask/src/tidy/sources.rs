@@ -12,10 +12,10 @@ const FILE_LINES_GOOD: usize = 300;
 const FILE_LINES_MAX: usize = 600;
 const FUNCTION_LINES_MAX: usize = 70;
 
-/// Words that no doc comment begins with: what follows is a fragment, and its subject is elsewhere.
+/// Words with which no doc comment may begin: it would be a fragment whose subject is elsewhere.
 const FRAGMENTS: [&str; 3] = ["Of ", "Who ", "That "];
 
-/// Words that say that something is not done, or where its author sat.
+/// Words that mark unfinished work, or the author's workplace.
 const FORBIDDEN: [&str; 5] = [
     concat!("TO", "DO"),
     concat!("FIX", "ME"),

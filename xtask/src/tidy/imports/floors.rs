@@ -1,7 +1,8 @@
 //! The order of the folders of a crate, by the tables `| floor of CRATE | what is there |` in ARCHITECTURE.md.
 //!
-//! Rows go from the top to the bottom; the first cell names the folders and files of a floor, `scan/source.rs` apart
-//! from `scan`. A file uses its own folder and what lies on lower floors. The root of the crate uses everything.
+//! Rows go from the top to the bottom. The first cell names the folders and files of a floor; `scan/source.rs` may be
+//! on another floor than `scan`. A file may use its own folder and lower floors. The root of the crate may use
+//! everything.
 
 use std::path::Path;
 

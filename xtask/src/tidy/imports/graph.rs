@@ -1,6 +1,6 @@
 //! The files of a crate as modules: a name is followed through re-exports to the file that defines it.
 //!
-//! Not here: methods that one type has in several files, and what macros write.
+//! Not here: methods that one type has in several files, and code that macros generate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ use anyhow::{Context, Result};
 use super::text::{FileText, Import};
 use crate::checkout::{files, has_extension};
 
-/// Re-exports that a name goes through; more are a name that leads to itself.
+/// Re-exports that a name goes through, at most; a name with more leads to itself.
 const HOPS_MAX: usize = 16;
 
-/// A crate: its files below `src`, and which uses which.
+/// A crate: its files below `src`, and the uses between them.
 pub(super) struct Graph {
     pub(super) name: String,
     /// By module: `scan/parts/mod.rs` before `scan/parts/plan.rs`.
     pub(super) files: Vec<PathBuf>,
-    /// For each file, which of [`Graph::files`] it uses, and a name by which it does.
+    /// For each file, the positions in [`Graph::files`] of those that it uses, each with a name that it uses.
     pub(super) uses: Vec<BTreeMap<usize, String>>,
 }
 
@@ -41,7 +41,7 @@ impl Graph {
     /// The graph of the files with these paths and texts.
     pub(super) fn parse(name: String, files: &BTreeMap<PathBuf, String>) -> Graph {
         let mut modules = BTreeMap::new();
-        // With a library there, main.rs is a crate of its own.
+        // If there is a library, main.rs is a crate of its own.
         let has_library = files.contains_key(Path::new("lib.rs"));
         for (path, text) in files.iter().filter(|(path, _)| !has_library || *path != Path::new("main.rs")) {
             modules.insert(module_path(path), (path.clone(), FileText::parse(text)));
@@ -54,7 +54,7 @@ impl Graph {
         Graph { name, files, uses }
     }
 
-    /// Groups of files each of which reaches each other, largest first; files that are in none are left out.
+    /// Groups of files that all reach each other, largest first, without groups of one file.
     pub(super) fn circles(&self) -> Vec<Vec<usize>> {
         let reached: Vec<BTreeSet<usize>> = (0..self.files.len()).map(|at| self.reach(at)).collect();
         let mut seen = BTreeSet::new();
@@ -146,7 +146,7 @@ impl Modules {
         uses
     }
 
-    /// The files that define what `import` brings; none for a module: what is used of it is a path in code.
+    /// The files that define the item of `import`; none for a module, whose items are then used by paths in code.
     fn imported(&self, at: usize, import: &Import) -> Vec<usize> {
         let (path, last) = import.path.split_at(import.path.len() - 1);
         if import.name == "*" {
@@ -178,7 +178,7 @@ impl Modules {
         self.find(&path)
     }
 
-    /// `None` for what is not of this crate.
+    /// `None` for a path that leads out of this crate.
     fn resolve(&self, at: usize, path: &[String], hops: usize) -> Option<Target> {
         let (first, rest) = path.split_first()?;
         let hops = hops.checked_sub(1)?;
@@ -225,7 +225,7 @@ impl Modules {
         Some(Target::Item(at))
     }
 
-    /// The file of what is called `name` in a module and is no module itself.
+    /// The file of the item called `name` in a module, if it is not a module itself.
     fn named(&self, at: usize, name: &str, rest: &[String], hops: usize) -> Option<usize> {
         let text = &self.texts[at];
         if text.defined.iter().any(|defined| defined == name) && self.child(at, name).is_none() {

@@ -37,7 +37,7 @@ pub(super) struct FileText {
     body: String,
 }
 
-/// One name that a `use` declaration brings.
+/// One name that a `use` declaration imports.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Import {
     pub(super) path: Vec<String>,
@@ -72,7 +72,7 @@ impl FileText {
         }
     }
 
-    /// Whether `name` stands in the code, outside of `use`.
+    /// Whether `name` occurs in the code, outside of `use`.
     pub(super) fn mentions(&self, name: &str) -> bool {
         let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
         self.body.match_indices(name).any(|(at, _)| {
@@ -82,7 +82,7 @@ impl FileText {
     }
 }
 
-/// The code without the items that are for tests only, and these items.
+/// The code without the items that are only for tests, and the texts of these items.
 fn split_tests(code: &str) -> (String, Vec<String>) {
     let (mut kept, mut tests) = (String::new(), Vec::new());
     let mut rest = code;
@@ -113,7 +113,7 @@ fn item_end(text: &str) -> usize {
     text.len()
 }
 
-/// Hands over every path of a `use` tree with the name that it gets.
+/// Calls `found` with every path of a `use` tree and the name that it gets.
 fn expand(prefix: &[String], tree: &str, found: &mut impl FnMut(Vec<String>, String)) {
     let tree = tree.trim();
     let segments = |text: &str| -> Vec<String> {
