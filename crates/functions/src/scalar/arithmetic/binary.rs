@@ -8,6 +8,7 @@ use arrow::array::{ArrowNativeTypeOp, ArrowPrimitiveType};
 use basalt_base::types::{Arithmetic, arithmetic_type};
 use basalt_base::{Result, SqlType};
 
+use super::zero::Zero;
 use super::zip::zip;
 use super::{calendar, decimal};
 use crate::scalar::definition::{Call, Definition};
@@ -32,7 +33,7 @@ fn bind(call: &Call<'_>, op: Arithmetic) -> Result<Bound> {
         return Ok(bound);
     }
     if decimal::applies(left, right) {
-        return decimal::bind(call, op);
+        return decimal::bind(call, op, Zero::Fails);
     }
     let ty = arithmetic_type(op, left, right).ok_or_else(|| call.illegal_types())?;
     Ok(Bound { kernel: kernel_for(op, &ty, call)?, return_type: ty })

@@ -13,6 +13,7 @@ use arrow::datatypes::{Decimal128Type, Decimal256Type, DecimalType, Float64Type,
 use basalt_base::types::{Arithmetic, DECIMAL128_DIGITS, DECIMAL256_DIGITS};
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 
+use super::zero::Zero;
 use super::zip::zip;
 use crate::scalar::definition::Call;
 use crate::scalar::number::{Number, with_integer, wrap_to};
@@ -27,7 +28,7 @@ pub(super) fn applies(left: &SqlType, right: &SqlType) -> bool {
     matches!(left, SqlType::Decimal { .. }) || matches!(right, SqlType::Decimal { .. })
 }
 
-pub(super) fn bind(call: &Call<'_>, op: Arithmetic) -> Result<Bound> {
+pub(super) fn bind(call: &Call<'_>, op: Arithmetic, zero: Zero) -> Result<Bound> {
     let (left, right) = (call.ty(0), call.ty(1));
     if !left.is_number() || !right.is_number() {
         return Err(call.illegal_types());
@@ -35,7 +36,8 @@ pub(super) fn bind(call: &Call<'_>, op: Arithmetic) -> Result<Bound> {
     if left.is_float() || right.is_float() {
         return Ok(bind_floats(op));
     }
-    let plan = Plan { checks: call.context.settings.decimal_check_overflow(), ..Plan::of(op, left, right)? };
+    let plan =
+        Plan { checks: call.context.settings.decimal_check_overflow(), zero, ..Plan::of(op, left, right)? };
     if plan.precision <= DECIMAL128_DIGITS {
         bind_width::<Decimal128Type>(plan, left)
     } else {
@@ -64,6 +66,7 @@ struct Plan {
     right_scale: u8,
     /// Whether overflow is an error.
     checks: bool,
+    zero: Zero,
 }
 
 impl Plan {
@@ -91,7 +94,7 @@ impl Plan {
         if scale > precision {
             bail!(ArgumentOutOfBound, "scale {scale} of the result is more than its {precision} digits");
         }
-        Ok(Plan { op, precision, scale, left_scale, right_scale, checks: true })
+        Ok(Plan { op, precision, scale, left_scale, right_scale, checks: true, zero: Zero::Fails })
     }
 
     /// The powers of ten that scale the two sides before the operation.
@@ -254,7 +257,11 @@ where
         }
         let (a, b) = (left[args[0].index(row)], right[args[1].index(row)]);
         if b.is_zero() && matches!(plan.op, Arithmetic::Divide | Arithmetic::IntDiv | Arithmetic::Modulo) {
-            bail!(IllegalDivision, "division by zero");
+            match plan.zero {
+                Zero::Fails => bail!(IllegalDivision, "division by zero"),
+                Zero::GivesZero => values.push(D::Native::default()),
+            }
+            continue;
         }
         let result = plan.apply((a, left_factor), (b, right_factor));
         values.push(result.ok_or_else(overflow)?);

@@ -11,6 +11,7 @@ use basalt_base::types::{Arithmetic, arithmetic_type};
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::decimal;
+use super::zero::Zero;
 use super::zip::zip;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::number::{Number, native_carrier, with_number};
@@ -50,13 +51,6 @@ pub(super) enum Operation {
     PositiveRemainder,
 }
 
-/// The result of a division by zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Zero {
-    Fails,
-    GivesZero,
-}
-
 fn bind(call: &Call<'_>, operation: Operation, zero: Zero) -> Result<Bound> {
     let (left, right) = (plain_number(operation, call.ty(0)), call.ty(1).clone());
     let floats = left.is_float() || right.is_float();
@@ -66,7 +60,7 @@ fn bind(call: &Call<'_>, operation: Operation, zero: Zero) -> Result<Bound> {
             return Err(call.illegal_types());
         }
         let op = if operation == Operation::Quotient { Arithmetic::IntDiv } else { Arithmetic::Modulo };
-        return decimal::bind(call, op);
+        return decimal::bind(call, op, zero);
     }
     let ty = result_type(operation, &left, &right).ok_or_else(|| call.illegal_types())?;
     let kernel: Box<dyn Kernel> = match operation {

@@ -14,6 +14,7 @@ mod math;
 mod reciprocal;
 mod rounding;
 mod unary;
+mod zero;
 pub(super) mod zip;
 
 pub(super) use extremum::nans_of;
