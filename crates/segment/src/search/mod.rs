@@ -1,0 +1,1 @@
+//! Regular expressions and substrings over keys and compressed values.

@@ -1,0 +1,52 @@
+//! What every column store and its builder can do.
+
+use std::fmt;
+use std::ops::Range;
+
+use arrow::array::ArrayRef;
+use basalt_base::Result;
+
+use crate::Rank;
+use crate::file::PendingComponent;
+
+/// The values of a column, in the order of ranks. Arrays have the Arrow type that the column was built with.
+///
+/// The bytes under it were checked by their checksums, but another program may have written them: every method
+/// returns an error, or some values, for any bytes.
+pub trait ColumnStore: Send + Sync + fmt::Debug {
+    /// The number of values.
+    fn len(&self) -> u32;
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The values of `ranks`, which may be in any order and repeat.
+    fn take(&self, ranks: &[Rank]) -> Result<ArrayRef>;
+
+    /// The values of consecutive ranks.
+    fn scan(&self, ranks: Range<Rank>) -> Result<ArrayRef>;
+
+    /// The store of the strings itself, if that is what it holds: strings can be searched and read one at a time.
+    fn as_strings(&self) -> Option<&dyn StringStore> {
+        None
+    }
+
+    /// The bytes that it takes in the file.
+    fn stored_bytes(&self) -> u64;
+}
+
+/// Strings by rank.
+pub trait StringStore: Send + Sync + fmt::Debug {
+    /// Appends the string of `rank` to `out`.
+    fn append(&self, rank: Rank, out: &mut Vec<u8>) -> Result<()>;
+}
+
+/// Takes the values of a column in the order of ranks, block by block. Its memory has a bound that does not depend on
+/// the number of values.
+pub trait StoreBuilder: Send {
+    fn push(&mut self, values: &ArrayRef) -> Result<()>;
+
+    /// The components of the store: its own first, then nested ones.
+    fn finish(self: Box<Self>) -> Result<Vec<PendingComponent>>;
+}
