@@ -7,6 +7,7 @@
 //!
 //! # Where to look
 //!
+//! - [`bits`]: integers in as few bits as they need: packed numbers and offsets.
 //! - [`file`]: the container: header, sections with checksums, directory. It knows nothing of rows.
 //! - [`key`]: key indexes: key to rank, rank to key, ranges, automaton search. One file for each encoding.
 //! - [`value`]: column stores: rank to value. One file for each encoding.
@@ -17,6 +18,7 @@
 //! Keys are bytes whose order is the order of the rows; their encoding is the caller's. Rows that are not in a segment
 //! yet, versions of the set of segments and what a crash may lose are the business of the table.
 
+pub mod bits;
 pub mod file;
 pub mod key;
 pub mod search;

@@ -95,9 +95,7 @@ impl<'a> ComponentReader<'a> {
         let section = self.resident()?;
         match section.len() as u64 == bytes {
             true => Ok(section),
-            false => {
-                Err(self.place.corrupt(format!("a section has {} bytes, not {bytes}", section.len())))
-            }
+            false => Err(self.place.corrupt(format!("a section has {} bytes, not {bytes}", section.len()))),
         }
     }
 

@@ -31,6 +31,8 @@ mod spool;
 mod writer;
 
 #[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
 mod tests;
 
 pub use access::Access;

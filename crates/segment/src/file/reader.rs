@@ -50,8 +50,8 @@ impl SegmentFile {
         if crc32c(&bytes) != footer.sum {
             return Err(Corrupt::Checksum { what: "directory" }.at(path));
         }
-        let directory =
-            checked(Directory::decode(&bytes, footer.offset), footer.offset).map_err(|corrupt| corrupt.at(path))?;
+        let directory = checked(Directory::decode(&bytes, footer.offset), footer.offset)
+            .map_err(|corrupt| corrupt.at(path))?;
         let sections = usize::try_from(footer.offset).map_err(Error::logical)?;
         let checks = BlockChecks::new(path.display().to_string(), sections, directory.sums.clone());
         let region = Arc::new(storage.map(path)?.with_checks(checks));

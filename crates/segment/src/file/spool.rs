@@ -88,9 +88,7 @@ impl Spool {
                 empty.insert(SpoolFile { path, out })
             }
         };
-        file.out
-            .write_all(&self.memory)
-            .map_err(|error| Error::io(FileAction::Write, &file.path, &error))?;
+        file.out.write_all(&self.memory).map_err(|error| Error::io(FileAction::Write, &file.path, &error))?;
         self.memory.clear();
         Ok(())
     }

@@ -22,7 +22,11 @@ pub struct SegmentWriter<'a> {
 
 impl<'a> SegmentWriter<'a> {
     /// `out` is an empty file.
-    pub fn begin(out: &'a mut dyn WritableFile, segment: u64, features: Features) -> Result<SegmentWriter<'a>> {
+    pub fn begin(
+        out: &'a mut dyn WritableFile,
+        segment: u64,
+        features: Features,
+    ) -> Result<SegmentWriter<'a>> {
         let mut writer = SegmentWriter { out, at: 0, page: Vec::new(), directory: Directory::default() };
         writer.write(&Header { features, segment }.encode())?;
         Ok(writer)
