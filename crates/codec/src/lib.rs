@@ -26,6 +26,8 @@
 //!
 //! `onpair` is no link of a chain: it holds strings that are read one at a time, as dictionaries do.
 //!
+//! [`DecimalScale`] is the arithmetic of `ALP`, for floats that are read one at a time.
+//!
 //! To add a codec: its file, a variant of [`CodecSpec`], and a line in the conformance test.
 
 mod alp;
@@ -55,7 +57,7 @@ mod zstandard;
 #[cfg(test)]
 mod conformance;
 
-pub use alp::AlpScheme;
+pub use alp::{AlpScheme, DecimalScale};
 pub use auto::Values;
 pub use chain::{CHAIN_BYTES, CodecChain, Scratch};
 pub use clause::CodecArgument;

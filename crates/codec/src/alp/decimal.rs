@@ -32,6 +32,8 @@ const CHOICES_MAX: usize = 5;
 /// 2^52 + 2^51: after adding it to a number below 2^51, the lowest bits hold the rounded number.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
+const _: () = assert!(POWERS.len() == DecimalScale::EXPONENT_MAX as usize + 1, "a power for each exponent");
+
 const POWERS: [f64; 19] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18];
 const INVERSES: [f64; 19] = [
@@ -40,24 +42,46 @@ const INVERSES: [f64; 19] = [
 ];
 
 /// The decimal digits of a number that its integer holds.
+///
+/// A float that came from a decimal is the number of its digits again; callers compare the bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Scale {
+pub struct DecimalScale {
     /// Digits after the point.
     exponent: u8,
     /// Trailing zeroes that are dropped, at most `exponent`.
     factor: u8,
 }
 
-impl Scale {
+impl DecimalScale {
+    /// The most digits after the point.
+    pub const EXPONENT_MAX: u8 = 18;
+
+    /// `factor` is at most `exponent`, and that at most [`DecimalScale::EXPONENT_MAX`]; else there is none.
+    pub fn new(exponent: u8, factor: u8) -> Option<DecimalScale> {
+        let is_known = exponent <= Self::EXPONENT_MAX && factor <= exponent;
+        is_known.then_some(DecimalScale { exponent, factor })
+    }
+
+    /// Digits after the point.
+    pub fn exponent(self) -> u8 {
+        self.exponent
+    }
+
+    /// Trailing zeroes that integers do not have.
+    pub fn factor(self) -> u8 {
+        self.factor
+    }
+
     /// The integer that decodes to `number`, if there is one.
     #[inline]
-    fn digits(self, number: f64) -> i64 {
+    pub fn digits(self, number: f64) -> i64 {
         let scaled = number * POWERS[usize::from(self.exponent)] * INVERSES[usize::from(self.factor)];
         (scaled + ROUNDER).to_bits().cast_signed().wrapping_sub(ROUNDER.to_bits().cast_signed())
     }
 
+    /// The float of an integer.
     #[inline]
-    fn number(self, digits: i64) -> f64 {
+    pub fn number(self, digits: i64) -> f64 {
         let rounded =
             f64::from_bits(digits.wrapping_add(ROUNDER.to_bits().cast_signed()).cast_unsigned()) - ROUNDER;
         rounded * POWERS[usize::from(self.factor)] * INVERSES[usize::from(self.exponent)]
@@ -86,11 +110,11 @@ pub(super) fn overhead_bytes_max(values: usize, vectors: usize) -> usize {
 }
 
 /// The best scales for the vectors of a sample, and the bits a value with the best of them.
-pub(super) fn choose<F: Float<WIDTH>, const WIDTH: usize>(sample: &[Vec<u64>]) -> (Vec<Scale>, f64) {
-    let mut scales: Vec<(usize, Scale)> = Vec::new();
+pub(super) fn choose<F: Float<WIDTH>, const WIDTH: usize>(sample: &[Vec<u64>]) -> (Vec<DecimalScale>, f64) {
+    let mut scales: Vec<(usize, DecimalScale)> = Vec::new();
     for exponent in 0..=F::EXPONENT_MAX {
         for factor in 0..=exponent {
-            let scale = Scale { exponent, factor };
+            let scale = DecimalScale { exponent, factor };
             let cost = sample.iter().map(|vector| scale.cost::<F, WIDTH>(vector)).sum();
             scales.push((cost, scale));
         }
@@ -104,7 +128,7 @@ pub(super) fn choose<F: Float<WIDTH>, const WIDTH: usize>(sample: &[Vec<u64>]) -
 }
 
 pub(super) fn encode<F: Float<WIDTH>, const WIDTH: usize>(
-    scales: &[Scale],
+    scales: &[DecimalScale],
     values: &[[u8; WIDTH]],
     out: &mut Vec<u8>,
 ) {
@@ -116,7 +140,7 @@ pub(super) fn encode<F: Float<WIDTH>, const WIDTH: usize>(
 }
 
 fn encode_vector<F: Float<WIDTH>, const WIDTH: usize>(
-    scale: Scale,
+    scale: DecimalScale,
     vector: &[[u8; WIDTH]],
     out: &mut Vec<u8>,
 ) {
@@ -165,7 +189,7 @@ fn decode_vector<'a, F: Float<WIDTH>, const WIDTH: usize>(
 ) -> Option<&'a [u8]> {
     let ([exponent, factor, bits, count @ ..], input) = input.split_first_chunk::<HEADER_BYTES>()?;
     let (base, input) = input.split_first_chunk::<BASE_BYTES>()?;
-    let scale = Scale { exponent: *exponent, factor: *factor };
+    let scale = DecimalScale { exponent: *exponent, factor: *factor };
     if scale.exponent > F::EXPONENT_MAX || scale.factor > scale.exponent || u32::from(*bits) > u64::BITS {
         return None;
     }

@@ -25,6 +25,7 @@ mod float;
 mod real;
 mod vector;
 
+pub use self::decimal::DecimalScale;
 use self::float::Float;
 use self::vector::{VECTOR_VALUES, sample};
 use crate::{Codec, CodecError};

@@ -72,6 +72,12 @@ impl BlocksBuilder {
     }
 }
 
+/// The bits that a block takes with its header.
+pub(crate) fn block_bits(block: &[u64]) -> u64 {
+    let (_, width) = Line::of(block);
+    (8 * (HEADER_BYTES + packed_bytes(block.len(), width))) as u64
+}
+
 /// The headers of all blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Headers {
@@ -137,6 +143,9 @@ impl Header {
     /// The bytes of the payload that [`Header::number`] needs.
     #[inline(always)]
     pub(crate) fn window(self, index: usize) -> Range<usize> {
+        if self.width == 0 {
+            return self.offset..self.offset;
+        }
         let window = window(index, self.width);
         self.offset.saturating_add(window.start)..self.offset.saturating_add(window.end)
     }

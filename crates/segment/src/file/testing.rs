@@ -38,6 +38,10 @@ impl TestDir {
 
     /// A file of these components, opened.
     pub(crate) fn file(&self, components: &[Parts], access: Access) -> SegmentFile {
+        self.file_of_rows(components, 0, access)
+    }
+
+    pub(crate) fn file_of_rows(&self, components: &[Parts], rows: u64, access: Access) -> SegmentFile {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let path = PathBuf::from(format!("/spools/{number}.seg"));
         let pending = PendingFile::write_with(self.storage.as_ref(), &path, |out| {
@@ -50,7 +54,7 @@ impl TestDir {
                 }
                 writer.add(component)?;
             }
-            writer.finish(0, 0).map(drop)
+            writer.finish(rows, 0).map(drop)
         });
         pending.and_then(|pending| pending.publish(self.storage.as_ref())).expect("a file");
         let file = SegmentFile::open(self.storage.as_ref(), &path, access).expect("a segment");

@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow::array::ArrayRef;
+use arrow::datatypes::DataType;
 use basalt_base::Result;
 
 use crate::Rank;
@@ -45,8 +47,12 @@ pub trait StringStore: Send + Sync + fmt::Debug {
 /// Takes the values of a column in the order of ranks, block by block. Its memory has a bound that does not depend on
 /// the number of values.
 pub trait StoreBuilder: Send {
+    /// The next values. A builder keeps no NULLs: it may put any value of the type in the place of one.
     fn push(&mut self, values: &ArrayRef) -> Result<()>;
 
     /// The components of the store: its own first, then nested ones.
     fn finish(self: Box<Self>) -> Result<Vec<PendingComponent>>;
 }
+
+/// Opens the store of a nested component, by its name within its owner and the type of its values.
+pub(super) type OpenNested<'a> = &'a dyn Fn(&str, &DataType) -> Result<Arc<dyn ColumnStore>>;
