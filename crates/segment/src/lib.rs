@@ -12,6 +12,7 @@
 //! - [`key`]: key indexes: key to rank, rank to key, ranges, automaton search. One file for each encoding.
 //! - [`value`]: column stores: rank to value. One file for each encoding.
 //! - [`search`]: automata over bytes and over tokens, and the literals that prune them.
+//! - [`trigram`]: posting lists of trigrams, which tell the blocks of rows that may match.
 //!
 //! # Not here
 //!
@@ -22,6 +23,7 @@ pub mod bits;
 pub mod file;
 pub mod key;
 pub mod search;
+pub mod trigram;
 pub mod value;
 
 mod error;

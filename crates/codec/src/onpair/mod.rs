@@ -78,6 +78,12 @@ impl Tokens {
         self.bits
     }
 
+    /// The text of `code`, whose bits above [`Tokens::bits`] are ignored; empty if the code is not used.
+    #[inline]
+    pub fn token(&self, code: u16) -> &[u8] {
+        self.text(usize::from(code) & (self.texts.len() - 1))
+    }
+
     fn text(&self, code: usize) -> &[u8] {
         &self.texts[code][..usize::from(self.lengths[code])]
     }

@@ -41,5 +41,5 @@ pub use component::{ComponentReader, PendingComponent};
 pub use directory::Component;
 pub use format::Features;
 pub use reader::SegmentFile;
-pub use spool::{Spool, SpoolPlace};
+pub use spool::{Spool, SpoolPlace, SpoolReader};
 pub use writer::SegmentWriter;

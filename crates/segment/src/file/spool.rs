@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use basalt_base::fs::{Storage, WritableFile};
+use basalt_base::fs::{RandomAccess, Storage, WritableFile};
 use basalt_base::{Error, FileAction, Result};
 
 /// Bytes that a spool holds in memory before it goes to a file.
@@ -101,6 +101,46 @@ impl Spool {
             read?;
         }
         take(&self.memory)
+    }
+}
+
+/// Reads a spool piece by piece, so that several can be merged. The file is removed when it is dropped.
+#[derive(Debug)]
+pub struct SpoolReader {
+    spool: Spool,
+    file: Option<Arc<dyn RandomAccess>>,
+    at: u64,
+}
+
+impl Spool {
+    pub fn into_reader(mut self) -> Result<SpoolReader> {
+        let mut input = None;
+        if self.file.is_some() {
+            // The rest goes to the file too: many readers would keep much memory.
+            self.flush()?;
+            self.memory = Vec::new();
+        }
+        if let Some(file) = &mut self.file {
+            file.out.flush().map_err(|error| Error::io(FileAction::Write, &file.path, &error))?;
+            input = Some(self.place.storage.open(&file.path)?);
+        }
+        Ok(SpoolReader { spool: self, file: input, at: 0 })
+    }
+}
+
+impl SpoolReader {
+    /// Fills the front of `out` with the next bytes, and returns how many there are: fewer than fit only at the end.
+    pub fn read(&mut self, out: &mut [u8]) -> Result<usize> {
+        let bytes = (self.spool.bytes - self.at).min(out.len() as u64) as usize;
+        let out = &mut out[..bytes];
+        match (&self.file, &self.spool.file) {
+            (Some(input), Some(file)) => input
+                .read_at(self.at, out)
+                .map_err(|error| Error::io(FileAction::Read, &file.path, &error))?,
+            _ => out.copy_from_slice(&self.spool.memory[self.at as usize..][..bytes]),
+        }
+        self.at += bytes as u64;
+        Ok(bytes)
     }
 }
 

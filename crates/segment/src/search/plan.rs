@@ -1,0 +1,233 @@
+//! Searches the strings of a column for a pattern, in the cheapest way that the column has.
+//!
+//! 1. Posting lists of trigrams, if there are any, leave the blocks that may match.
+//! 2. The first records are decoded and tested, because faster ways have to be prepared.
+//! 3. Further records are tested as codes if the store has codes: equality compares them, any other pattern runs an
+//!    automaton over them.
+//! 4. If the automaton would be too large, the rest is decoded and tested.
+
+use std::ops::{ControlFlow, Range};
+
+use basalt_base::Result;
+
+use super::automaton::{Automaton, DEAD, SINK};
+use super::code_set::CodeSet;
+use super::literals::trigrams_of;
+use super::pattern::Pattern;
+use super::report::{SearchReport, Way};
+use super::token_strings::TokenStrings;
+use super::tokens::TokenAutomaton;
+use crate::Rank;
+use crate::trigram::{Postings, TrigramQuery};
+use crate::value::StringStore;
+
+/// The records that are decoded before a faster way is prepared.
+const DECODED_FIRST: u64 = 128;
+/// The records whose codes are read at once.
+const BATCH: u32 = 64;
+/// The batches between two checks for cancellation.
+const CHECKED_BATCHES: u32 = 32;
+
+/// A column of strings, and what helps to search it.
+#[derive(Clone, Copy, Debug)]
+pub struct Strings<'a> {
+    pub store: &'a dyn StringStore,
+    pub tokens: Option<&'a dyn TokenStrings>,
+    pub postings: Option<&'a Postings>,
+}
+
+/// Takes the rank of a record that matches.
+type Found<'f> = dyn FnMut(Rank) -> Result<ControlFlow<()>> + 'f;
+
+/// Calls `found` with the ranks in `ranks` whose strings match, in ascending order, until it breaks. A row without a
+/// value has the string that the store has for it; its caller knows that it is none.
+pub fn search(
+    strings: Strings<'_>,
+    pattern: &Pattern,
+    ranks: Range<Rank>,
+    found: &mut Found<'_>,
+) -> Result<SearchReport> {
+    let mut search = Search::new(strings, pattern, found);
+    let automaton = Automaton::new(pattern);
+    if let Ok(automaton) = &automaton
+        && matches!(automaton.start_state(), DEAD | SINK)
+    {
+        search.report.way = Way::Constant;
+        if automaton.start_state() == SINK {
+            for rank in ranks {
+                if search.tell(rank)?.is_break() {
+                    break;
+                }
+            }
+        }
+        return Ok(search.report);
+    }
+    search.automaton = automaton.ok();
+    match strings.postings.map(|postings| (postings, trigrams_of(&pattern.hir()))) {
+        Some((postings, query)) if query != TrigramQuery::Everything => {
+            search.report.candidates = Some(0);
+            // Rows that have no postings are tested.
+            let listed = ranks.start..ranks.end.min(postings.rows());
+            let rest = ranks.start.max(postings.rows())..ranks.end;
+            let mut broke = false;
+            postings.search(&query, listed, &mut |candidates| {
+                let flow = search.run(candidates)?;
+                broke = flow.is_break();
+                Ok(flow)
+            })?;
+            if !broke {
+                let _ = search.run(rest)?;
+            }
+        }
+        _ => {
+            let _ = search.run(ranks)?;
+        }
+    }
+    Ok(search.report)
+}
+
+/// A search that goes on.
+struct Search<'a, 'f, 'g> {
+    strings: Strings<'a>,
+    pattern: &'a Pattern,
+    found: &'f mut Found<'g>,
+    report: SearchReport,
+    /// Taken when it is lifted to tokens.
+    automaton: Option<Automaton>,
+    tester: Tester<'a>,
+    text: Vec<u8>,
+    codes: Vec<u16>,
+    ends: Vec<usize>,
+}
+
+/// Tests records by their codes.
+enum Tester<'a> {
+    Unprepared,
+    Codes(CodeSet),
+    Automaton(Box<TokenAutomaton<'a>>),
+    /// Codes cannot be tested.
+    Decoded,
+}
+
+impl<'a, 'f, 'g> Search<'a, 'f, 'g> {
+    fn new(strings: Strings<'a>, pattern: &'a Pattern, found: &'f mut Found<'g>) -> Search<'a, 'f, 'g> {
+        let report = SearchReport {
+            way: Way::Decoded,
+            candidates: None,
+            on_codes: 0,
+            decoded: 0,
+            found: 0,
+            is_exhausted: false,
+        };
+        let (text, codes, ends) = (Vec::new(), Vec::new(), Vec::new());
+        let (automaton, tester) = (None, Tester::Unprepared);
+        Search { strings, pattern, found, report, automaton, tester, text, codes, ends }
+    }
+
+    fn tell(&mut self, rank: Rank) -> Result<ControlFlow<()>> {
+        self.report.found += 1;
+        if self.report.found.is_multiple_of(u64::from(BATCH * CHECKED_BATCHES)) {
+            basalt_base::query::checkpoint()?;
+        }
+        (self.found)(rank)
+    }
+
+    /// Tests the records of `ranks`.
+    fn run(&mut self, ranks: Range<Rank>) -> Result<ControlFlow<()>> {
+        if let Some(candidates) = &mut self.report.candidates {
+            *candidates += ranks.len() as u64;
+        }
+        let mut from = ranks.start;
+        let mut batches = 0_u32;
+        while from < ranks.end {
+            let batch = from..ranks.end.min(from.saturating_add(BATCH));
+            let (flow, done) = self.run_batch(batch)?;
+            if flow.is_break() {
+                return Ok(flow);
+            }
+            from = done;
+            batches += 1;
+            if batches.is_multiple_of(CHECKED_BATCHES) {
+                basalt_base::query::checkpoint()?;
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Tests the records of a batch, or those at its beginning. Returns the rank after them.
+    fn run_batch(&mut self, batch: Range<Rank>) -> Result<(ControlFlow<()>, Rank)> {
+        if self.report.decoded < DECODED_FIRST {
+            return Ok((self.decode(batch.clone())?, batch.end));
+        }
+        if matches!(self.tester, Tester::Unprepared) {
+            self.prepare();
+        }
+        match self.strings.tokens {
+            Some(tokens) if !matches!(self.tester, Tester::Decoded) => self.test_codes(tokens, batch),
+            _ => Ok((self.decode(batch.clone())?, batch.end)),
+        }
+    }
+
+    /// Chooses how to test codes.
+    fn prepare(&mut self) {
+        let (tester, way) = match (self.strings.tokens, self.pattern.strings(), self.automaton.take()) {
+            (Some(tokens), Some(strings), _) if tokens.is_greedy() => {
+                (Tester::Codes(CodeSet::new(tokens.tokens(), strings)), Way::Codes)
+            }
+            (Some(tokens), _, Some(automaton)) => {
+                let lifted = TokenAutomaton::new(automaton, tokens.tokens());
+                (Tester::Automaton(Box::new(lifted)), Way::Automaton)
+            }
+            (Some(_), _, None) => {
+                self.report.is_exhausted = true;
+                (Tester::Decoded, Way::Decoded)
+            }
+            (None, ..) => (Tester::Decoded, Way::Decoded),
+        };
+        (self.tester, self.report.way) = (tester, way);
+    }
+
+    fn test_codes(
+        &mut self,
+        tokens: &dyn TokenStrings,
+        batch: Range<Rank>,
+    ) -> Result<(ControlFlow<()>, Rank)> {
+        let (mut codes, mut ends) = (std::mem::take(&mut self.codes), std::mem::take(&mut self.ends));
+        tokens.codes(batch.clone(), &mut codes, &mut ends)?;
+        let mut start = 0;
+        for (rank, &end) in batch.clone().zip(&ends) {
+            let record = codes.get(start..end).unwrap_or_default();
+            start = end;
+            let matches = match &mut self.tester {
+                Tester::Codes(set) => set.contains(record),
+                Tester::Automaton(automaton) => match automaton.matches(record) {
+                    Err(_) if automaton.is_exhausted() => {
+                        self.report.is_exhausted = true;
+                        (self.tester, self.report.way) = (Tester::Decoded, Way::Decoded);
+                        return Ok((ControlFlow::Continue(()), rank));
+                    }
+                    matches => matches?,
+                },
+                Tester::Unprepared | Tester::Decoded => false,
+            };
+            self.report.on_codes += 1;
+            if matches && self.tell(rank)?.is_break() {
+                return Ok((ControlFlow::Break(()), rank));
+            }
+        }
+        (self.codes, self.ends) = (codes, ends);
+        Ok((ControlFlow::Continue(()), batch.end))
+    }
+
+    fn decode(&mut self, ranks: Range<Rank>) -> Result<ControlFlow<()>> {
+        for rank in ranks {
+            self.text.clear();
+            self.strings.store.append(rank, &mut self.text)?;
+            self.report.decoded += 1;
+            if self.pattern.matches(&self.text) && self.tell(rank)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
