@@ -16,7 +16,7 @@ use basalt_base::fs::{FaultyStorage, PendingFile, Storage};
 use basalt_codec::{TOKEN_BYTES_MAX, TokenMatcher, Tokens};
 use basalt_segment::Rank;
 use basalt_segment::file::{Access, Features, SegmentFile, SegmentWriter, SpoolPlace};
-use basalt_segment::search::{Pattern, Strings, TokenStrings, search};
+use basalt_segment::search::{Pattern, Strings, TokenStrings, VisitCodes, search};
 use basalt_segment::trigram::{Postings, TrigramBuilder};
 use basalt_segment::value::StringStore;
 
@@ -69,17 +69,13 @@ impl TokenStrings for Coded {
         &self.tokens
     }
 
-    fn codes(&self, ranks: Range<Rank>, codes: &mut Vec<u16>, ends: &mut Vec<usize>) -> Result<()> {
-        let range = self.range(ranks.clone());
-        codes.clear();
-        codes.extend_from_slice(&self.codes[range.clone()]);
-        ends.clear();
-        ends.extend(self.ends[ranks.start as usize..ranks.end as usize].iter().map(|end| end - range.start));
+    fn scan_codes(&self, ranks: Range<Rank>, visit: &mut VisitCodes<'_>) -> Result<()> {
+        for rank in ranks {
+            if visit(rank, &self.codes[self.range(rank..rank + 1)])?.is_break() {
+                break;
+            }
+        }
         Ok(())
-    }
-
-    fn is_greedy(&self) -> bool {
-        true
     }
 }
 

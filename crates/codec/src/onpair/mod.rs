@@ -78,10 +78,12 @@ impl Tokens {
         self.bits
     }
 
-    /// The text of `code`, whose bits above [`Tokens::bits`] are ignored; empty if the code is not used.
-    #[inline]
-    pub fn token(&self, code: u16) -> &[u8] {
-        self.text(usize::from(code) & (self.texts.len() - 1))
+    /// The text of a code, 1 to [`TOKEN_BYTES_MAX`] bytes; nothing if the code is not used.
+    pub fn text_of(&self, code: u16) -> &[u8] {
+        match usize::from(code) {
+            code if code < self.count => self.text(code),
+            _ => &[],
+        }
     }
 
     fn text(&self, code: usize) -> &[u8] {

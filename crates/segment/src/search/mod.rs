@@ -29,4 +29,4 @@ pub use keys::search_keys;
 pub use pattern::Pattern;
 pub use plan::{Strings, search};
 pub use report::{SearchReport, Way};
-pub use token_strings::TokenStrings;
+pub use token_strings::{TokenStrings, VisitCodes};

@@ -23,10 +23,10 @@ use crate::value::StringStore;
 
 /// The records that are decoded before a faster way is prepared.
 const DECODED_FIRST: u64 = 128;
-/// The records whose codes are read at once.
+/// The records that are decoded before the way is chosen again.
 const BATCH: u32 = 64;
-/// The batches between two checks for cancellation.
-const CHECKED_BATCHES: u32 = 32;
+/// The records between two checks for cancellation.
+const CHECKED_RECORDS: u64 = 2048;
 
 /// A column of strings, and what helps to search it.
 #[derive(Clone, Copy, Debug)]
@@ -96,8 +96,6 @@ struct Search<'a, 'f, 'g> {
     automaton: Option<Automaton>,
     tester: Tester<'a>,
     text: Vec<u8>,
-    codes: Vec<u16>,
-    ends: Vec<usize>,
 }
 
 /// Tests records by their codes.
@@ -119,16 +117,13 @@ impl<'a, 'f, 'g> Search<'a, 'f, 'g> {
             found: 0,
             is_exhausted: false,
         };
-        let (text, codes, ends) = (Vec::new(), Vec::new(), Vec::new());
-        let (automaton, tester) = (None, Tester::Unprepared);
-        Search { strings, pattern, found, report, automaton, tester, text, codes, ends }
+        let (automaton, tester, text) = (None, Tester::Unprepared, Vec::new());
+        Search { strings, pattern, found, report, automaton, tester, text }
     }
 
     fn tell(&mut self, rank: Rank) -> Result<ControlFlow<()>> {
         self.report.found += 1;
-        if self.report.found.is_multiple_of(u64::from(BATCH * CHECKED_BATCHES)) {
-            basalt_base::query::checkpoint()?;
-        }
+        check_each(self.report.found)?;
         (self.found)(rank)
     }
 
@@ -138,24 +133,19 @@ impl<'a, 'f, 'g> Search<'a, 'f, 'g> {
             *candidates += ranks.len() as u64;
         }
         let mut from = ranks.start;
-        let mut batches = 0_u32;
         while from < ranks.end {
-            let batch = from..ranks.end.min(from.saturating_add(BATCH));
-            let (flow, done) = self.run_batch(batch)?;
+            let (flow, done) = self.run_front(from..ranks.end)?;
             if flow.is_break() {
                 return Ok(flow);
             }
             from = done;
-            batches += 1;
-            if batches.is_multiple_of(CHECKED_BATCHES) {
-                basalt_base::query::checkpoint()?;
-            }
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Tests the records of a batch, or those at its beginning. Returns the rank after them.
-    fn run_batch(&mut self, batch: Range<Rank>) -> Result<(ControlFlow<()>, Rank)> {
+    /// Tests the records at the beginning of `ranks` in one way. Returns the rank after them.
+    fn run_front(&mut self, ranks: Range<Rank>) -> Result<(ControlFlow<()>, Rank)> {
+        let batch = ranks.start..ranks.end.min(ranks.start.saturating_add(BATCH));
         if self.report.decoded < DECODED_FIRST {
             return Ok((self.decode(batch.clone())?, batch.end));
         }
@@ -163,7 +153,7 @@ impl<'a, 'f, 'g> Search<'a, 'f, 'g> {
             self.prepare();
         }
         match self.strings.tokens {
-            Some(tokens) if !matches!(self.tester, Tester::Decoded) => self.test_codes(tokens, batch),
+            Some(tokens) if !matches!(self.tester, Tester::Decoded) => self.test_codes(tokens, ranks),
             _ => Ok((self.decode(batch.clone())?, batch.end)),
         }
     }
@@ -171,7 +161,7 @@ impl<'a, 'f, 'g> Search<'a, 'f, 'g> {
     /// Chooses how to test codes.
     fn prepare(&mut self) {
         let (tester, way) = match (self.strings.tokens, self.pattern.strings(), self.automaton.take()) {
-            (Some(tokens), Some(strings), _) if tokens.is_greedy() => {
+            (Some(tokens), Some(strings), _) => {
                 (Tester::Codes(CodeSet::new(tokens.tokens(), strings)), Way::Codes)
             }
             (Some(tokens), _, Some(automaton)) => {
@@ -187,36 +177,43 @@ impl<'a, 'f, 'g> Search<'a, 'f, 'g> {
         (self.tester, self.report.way) = (tester, way);
     }
 
+    /// Tests the codes of `ranks`, until the caller has enough or the automaton is exhausted.
     fn test_codes(
         &mut self,
         tokens: &dyn TokenStrings,
-        batch: Range<Rank>,
+        ranks: Range<Rank>,
     ) -> Result<(ControlFlow<()>, Rank)> {
-        let (mut codes, mut ends) = (std::mem::take(&mut self.codes), std::mem::take(&mut self.ends));
-        tokens.codes(batch.clone(), &mut codes, &mut ends)?;
-        let mut start = 0;
-        for (rank, &end) in batch.clone().zip(&ends) {
-            let record = codes.get(start..end).unwrap_or_default();
-            start = end;
-            let matches = match &mut self.tester {
-                Tester::Codes(set) => set.contains(record),
-                Tester::Automaton(automaton) => match automaton.matches(record) {
-                    Err(_) if automaton.is_exhausted() => {
-                        self.report.is_exhausted = true;
-                        (self.tester, self.report.way) = (Tester::Decoded, Way::Decoded);
-                        return Ok((ControlFlow::Continue(()), rank));
-                    }
-                    matches => matches?,
-                },
-                Tester::Unprepared | Tester::Decoded => false,
+        let (mut flow, mut done) = (ControlFlow::Continue(()), ranks.end);
+        tokens.scan_codes(ranks, &mut |rank, codes| {
+            let Some(matches) = self.test(codes)? else {
+                done = rank;
+                return Ok(ControlFlow::Break(()));
             };
             self.report.on_codes += 1;
-            if matches && self.tell(rank)?.is_break() {
-                return Ok((ControlFlow::Break(()), rank));
+            check_each(self.report.on_codes)?;
+            if matches {
+                flow = self.tell(rank)?;
             }
+            Ok(flow)
+        })?;
+        Ok((flow, done))
+    }
+
+    /// Whether the string of `codes` matches; `None` if the automaton is exhausted.
+    #[inline]
+    fn test(&mut self, codes: &[u16]) -> Result<Option<bool>> {
+        match &mut self.tester {
+            Tester::Codes(set) => Ok(Some(set.contains(codes))),
+            Tester::Automaton(automaton) => match automaton.matches(codes) {
+                Err(_) if automaton.is_exhausted() => {
+                    self.report.is_exhausted = true;
+                    (self.tester, self.report.way) = (Tester::Decoded, Way::Decoded);
+                    Ok(None)
+                }
+                matches => matches.map(Some),
+            },
+            Tester::Unprepared | Tester::Decoded => Ok(None),
         }
-        (self.codes, self.ends) = (codes, ends);
-        Ok((ControlFlow::Continue(()), batch.end))
     }
 
     fn decode(&mut self, ranks: Range<Rank>) -> Result<ControlFlow<()>> {
@@ -224,10 +221,20 @@ impl<'a, 'f, 'g> Search<'a, 'f, 'g> {
             self.text.clear();
             self.strings.store.append(rank, &mut self.text)?;
             self.report.decoded += 1;
+            check_each(self.report.decoded)?;
             if self.pattern.matches(&self.text) && self.tell(rank)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// Fails if the query was cancelled; asks after every few thousand of `count`.
+#[inline]
+fn check_each(count: u64) -> Result<()> {
+    match count.is_multiple_of(CHECKED_RECORDS) {
+        true => basalt_base::query::checkpoint(),
+        false => Ok(()),
     }
 }

@@ -12,7 +12,7 @@ use super::keys::search_with;
 use super::pattern::Pattern;
 use super::plan::{Strings, search};
 use super::report::Way;
-use super::token_strings::TokenStrings;
+use super::token_strings::{TokenStrings, VisitCodes};
 use super::tokens::TokenAutomaton;
 use crate::Rank;
 use crate::key::{KeyAutomaton, KeyIndex};
@@ -25,7 +25,6 @@ struct Texts {
     texts: Vec<Vec<u8>>,
     tokens: Tokens,
     codes: Vec<Vec<u16>>,
-    is_greedy: bool,
 }
 
 impl Texts {
@@ -38,7 +37,7 @@ impl Texts {
             codes
         };
         let codes = texts.iter().map(encode).collect();
-        Texts { texts, tokens, codes, is_greedy: true }
+        Texts { texts, tokens, codes }
     }
 }
 
@@ -54,18 +53,13 @@ impl TokenStrings for Texts {
         &self.tokens
     }
 
-    fn codes(&self, ranks: Range<Rank>, codes: &mut Vec<u16>, ends: &mut Vec<usize>) -> Result<()> {
-        codes.clear();
-        ends.clear();
+    fn scan_codes(&self, ranks: Range<Rank>, visit: &mut VisitCodes<'_>) -> Result<()> {
         for rank in ranks {
-            codes.extend_from_slice(&self.codes[rank as usize]);
-            ends.push(codes.len());
+            if visit(rank, &self.codes[rank as usize])?.is_break() {
+                break;
+            }
         }
         Ok(())
-    }
-
-    fn is_greedy(&self) -> bool {
-        self.is_greedy
     }
 }
 
@@ -262,13 +256,12 @@ proptest! {
 
     #[test]
     fn equal_strings_are_found(texts in some_texts(), others in some_texts(), step in 1..50_usize) {
-        let mut texts = texts_of(texts);
+        let texts = texts_of(texts);
         let chosen: Vec<&[u8]> = others.iter().chain(texts.texts.iter().step_by(step)).map(Vec::as_slice).collect();
         let pattern = Pattern::one_of(&chosen);
         check(&texts, &pattern, &|text| chosen.contains(&text));
         let pattern = Pattern::one_of(&chosen[..chosen.len().min(1)]);
         let first: Vec<Vec<u8>> = chosen.iter().take(1).map(|&text| text.to_owned()).collect();
-        texts.is_greedy = false;
         check(&texts, &pattern, &|text| first.iter().any(|one| one == text));
     }
 

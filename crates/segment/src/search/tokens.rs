@@ -115,7 +115,7 @@ impl<'a> TokenAutomaton<'a> {
     }
 
     fn walk(&mut self, state: u16, code: u16) -> Result<u16> {
-        self.tokens.token(code).iter().try_fold(state, |state, &byte| self.bytes.step(state, byte))
+        self.tokens.text_of(code).iter().try_fold(state, |state, &byte| self.bytes.step(state, byte))
     }
 }
 

@@ -189,3 +189,23 @@ fn every_flipped_bit_and_every_truncation_gives_an_error_or_some_answer() {
         }
     }
 }
+
+#[test]
+fn runs_in_files_come_back() {
+    let (storage, place) = storage();
+    let mut run = super::run::RunWriter::new(place.spool());
+    let blocks: Vec<u32> = (0..30_000).map(|block| block * 17).collect();
+    (0..100).for_each(|trigram| run.push(trigram * 1000, &blocks).expect("memory"));
+    let run = run.finish().expect("a run");
+    assert!(run.len() > 2 << 20);
+    assert_eq!(storage.list(Path::new("/tmp")).expect("a directory").len(), 1);
+    let mut found = std::collections::BTreeMap::<Trigram, Vec<u32>>::new();
+    super::run::merge(vec![run], |trigram, blocks| {
+        found.entry(trigram).or_default().extend(blocks);
+        Ok(())
+    })
+    .expect("pieces");
+    assert!(found.keys().copied().eq((0..100).map(|trigram| trigram * 1000)));
+    assert!(found.values().all(|found| *found == blocks));
+    assert!(storage.list(Path::new("/tmp")).expect("a directory").is_empty());
+}
