@@ -1,3 +1,5 @@
+//! Every way of a search gives the ranks that a test of each string gives.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{ControlFlow, Range};
 

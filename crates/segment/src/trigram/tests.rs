@@ -1,3 +1,5 @@
+//! Posting lists give the blocks that a scan gives, from any bytes.
+
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
