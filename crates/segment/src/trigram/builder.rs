@@ -7,19 +7,16 @@
 use basalt_base::Result;
 
 use super::chunk::CHUNK_BLOCKS;
+use super::layout::{BLOCK_BITS_MAX, BLOCK_BITS_MIN, ENCODING, END_BYTES, chunk_blocks};
 use super::list::encode_chunk;
 use super::query::{Trigram, trigram};
 use super::run::{RunWriter, merge};
 use crate::file::{PendingComponent, Spool, SpoolPlace};
 
-pub(super) const ENCODING: &str = "trigram";
 /// The pairs that are sorted at once.
 const PAIRS_MAX: usize = 2 << 20;
 /// The runs that are merged at once.
 const RUNS_MAX: usize = 32;
-/// The sizes of a block in rows, as powers of two.
-pub(super) const BLOCK_BITS_MIN: u32 = 6;
-pub(super) const BLOCK_BITS_MAX: u32 = 12;
 /// The bytes of strings that a block should have.
 const BLOCK_BYTES: u64 = 32 << 10;
 /// Every trigram.
@@ -204,7 +201,7 @@ impl ListWriter {
         self.end_chunk()?;
         if let Some(trigram) = self.trigram.take() {
             self.trigrams.write(&trigram.to_be_bytes()[1..])?;
-            self.ends.write(&self.lists.len().to_le_bytes()[..super::postings::END_BYTES])?;
+            self.ends.write(&self.lists.len().to_le_bytes()[..END_BYTES])?;
             self.count += 1;
         }
         Ok(())
@@ -214,9 +211,4 @@ impl ListWriter {
         self.end_list()?;
         Ok((self.count, [self.trigrams, self.ends, self.lists]))
     }
-}
-
-/// The blocks in a chunk of a segment of `blocks`.
-pub(super) fn chunk_blocks(chunk: u16, blocks: u32) -> u32 {
-    blocks.saturating_sub(u32::from(chunk) * CHUNK_BLOCKS).min(CHUNK_BLOCKS)
 }

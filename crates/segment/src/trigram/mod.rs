@@ -7,11 +7,13 @@
 //! - [`builder`]: takes strings in the order of ranks.
 //! - [`postings`]: posting lists in a file, and the blocks that satisfy a condition.
 //! - [`list`]: one posting list as bytes.
+//! - [`layout`]: sizes that builder and reader share.
 //! - [`chunk`]: a set of blocks in memory.
 //! - [`run`]: sorted pairs of trigram and block, which were spilled and are merged.
 
 mod builder;
 mod chunk;
+mod layout;
 mod list;
 mod postings;
 mod query;

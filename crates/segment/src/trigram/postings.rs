@@ -24,15 +24,14 @@ use std::ops::{ControlFlow, Range};
 use basalt_base::Result;
 use basalt_base::region::Section;
 
-use super::builder::{BLOCK_BITS_MAX, BLOCK_BITS_MIN, ENCODING, chunk_blocks};
 use super::chunk::{CHUNK_BLOCKS, Chunk};
+use super::layout::{BLOCK_BITS_MAX, BLOCK_BITS_MIN, ENCODING, END_BYTES, chunk_blocks};
 use super::list::split_chunk;
 use super::query::{Trigram, TrigramQuery};
 use crate::file::{Bytes, ComponentReader};
 use crate::{Place, ROWS_MAX, Rank};
 
 const TRIGRAM_BYTES: usize = 3;
-pub(super) const END_BYTES: usize = 5;
 
 /// The blocks of rows in which trigrams occur.
 #[derive(Debug)]

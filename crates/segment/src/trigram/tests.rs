@@ -165,7 +165,7 @@ fn every_flipped_bit_and_every_truncation_gives_an_error_or_some_answer() {
     let sections: Vec<Vec<u8>> = (0..3).map(|_| reader.resident().expect("a section").to_vec()).collect();
     assert_eq!(postings.stored_bytes(), sections.iter().map(Vec::len).sum::<usize>() as u64);
     let try_out = |numbers: &[u64], sections: &[Vec<u8>]| {
-        let mut component = PendingComponent::new("trigram/text", super::builder::ENCODING);
+        let mut component = PendingComponent::new("trigram/text", super::layout::ENCODING);
         numbers.iter().for_each(|&number| component.number(number));
         sections.iter().for_each(|bytes| component.section(place.spool_of(bytes).expect("memory")));
         if let Ok(postings) = opened(&storage, component, Access::Mapped) {
