@@ -66,7 +66,9 @@ const COLUMNS: &[Column] = &[
     ("random f64", |rows| {
         Arc::new(Float64Array::from_iter_values(rows.map(|at| noise(at) as f64 / (1_u64 << 40) as f64)))
     }),
-    ("flags bool", |rows| Arc::new(BooleanArray::from_iter(rows.map(|at| Some(noise(at) % 9 == 0))))),
+    ("flags bool", |rows| {
+        Arc::new(BooleanArray::from_iter(rows.map(|at| Some(noise(at).is_multiple_of(9)))))
+    }),
     ("40 bits decimal128", |rows| {
         Arc::new(Decimal128Array::from_iter_values(rows.map(|at| i128::from(noise(at) >> 24))))
     }),
@@ -75,10 +77,14 @@ const COLUMNS: &[Column] = &[
         Arc::new(FixedSizeBinaryArray::try_from_iter(ids).expect("one width"))
     }),
     ("17 bits u64, 1% NULL", |rows| {
-        Arc::new(UInt64Array::from_iter(rows.map(|at| (noise(at) % 100 != 0).then_some(noise(at) >> 47))))
+        Arc::new(UInt64Array::from_iter(
+            rows.map(|at| (!noise(at).is_multiple_of(100)).then_some(noise(at) >> 47)),
+        ))
     }),
     ("17 bits u64, 50% NULL", |rows| {
-        Arc::new(UInt64Array::from_iter(rows.map(|at| (noise(at) % 2 != 0).then_some(noise(at) >> 47))))
+        Arc::new(UInt64Array::from_iter(
+            rows.map(|at| (!noise(at).is_multiple_of(2)).then_some(noise(at) >> 47)),
+        ))
     }),
     ("200 names", |rows| {
         Arc::new(BinaryViewArray::from_iter_values(rows.map(|at| format!("the name {}", noise(at) % 200))))

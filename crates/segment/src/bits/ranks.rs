@@ -97,8 +97,8 @@ impl Ranks {
         let starts = component.resident_of((u64::from(blocks_of(rows)) + 1) * START_BYTES as u64)?;
         let lows = component.resident_of(count * LOW_BYTES as u64)?;
         let ranks = Ranks { starts, lows };
-        let starts = ranks.starts.as_chunks().0.iter().map(|start| u32::from_le_bytes(*start));
-        match starts.clone().is_sorted() && starts.last().map(u64::from) == Some(count) {
+        let mut starts = ranks.starts.as_chunks().0.iter().map(|start| u32::from_le_bytes(*start));
+        match starts.clone().is_sorted() && starts.next_back().map(u64::from) == Some(count) {
             true => Ok(ranks),
             false => Err(component.place().corrupt("the positions of its ranks are out of order")),
         }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use basalt_base::fs::RandomAccess;
+use basalt_base::prefetch::prefetch_read;
 use basalt_base::region::{Region, Section};
 use basalt_base::{Error, ErrorCode, Result};
 
@@ -44,6 +45,14 @@ impl Bytes {
         match self.access {
             Access::Mapped => Ok(&self.section[range]),
             Access::Read => self.read_file(range, buffer),
+        }
+    }
+
+    /// Prefetches the byte `at` if the section is read through its mapping, for callers that will read it soon.
+    #[inline(always)]
+    pub fn prefetch(&self, at: usize) {
+        if self.access == Access::Mapped {
+            prefetch_read(&self.section, at);
         }
     }
 

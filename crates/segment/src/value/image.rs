@@ -276,7 +276,7 @@ impl ImageArray for Flags {
     }
 
     fn finish(self: Box<Self>, _: &DataType) -> ArrayRef {
-        Arc::new(BooleanArray::new(BooleanBuffer::from(self.0), None))
+        Arc::new(BooleanArray::new(BooleanBuffer::collect_bool(self.0.len(), |at| self.0[at]), None))
     }
 }
 

@@ -4,7 +4,7 @@
 //! - [`registry`]: the list of the stores, and which one a column gets.
 //! - [`sample`]: what the choice needs; [`number_stats`], [`byte_stats`], [`distinct`] and [`share`] are its parts, and
 //!   [`choice`] decides for numbers.
-//! - [`zones`]: the least and the greatest value of each block of ranks.
+//! - [`zones`]: the least and the greatest value of each block of ranks, as [`bound`]s.
 //!
 //! | encoding | file | for |
 //! |---|---|---|
@@ -17,6 +17,7 @@
 //!
 //! [`numbers`] turns encodings of [images](image) into stores of numbers. [`nulls`] adds NULLs to any store.
 
+mod bound;
 mod byte_stats;
 mod choice;
 mod codes;
@@ -43,7 +44,8 @@ mod conformance;
 #[cfg(test)]
 mod tests;
 
+pub use bound::ZoneBound;
 pub use registry::{choose, open};
 pub use sample::ColumnSample;
 pub use store::{ColumnStore, StoreBuilder, StringStore};
-pub use zones::{ZoneBound, Zones, ZonesBuilder};
+pub use zones::{Zones, ZonesBuilder};

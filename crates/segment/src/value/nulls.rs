@@ -157,9 +157,12 @@ impl Nulls {
 
     /// Makes the values at set bits NULL.
     fn with_nulls(values: &ArrayRef, nulls: BooleanBuffer) -> Result<ArrayRef> {
-        match nulls.len() == values.len() {
+        if nulls.len() != values.len() {
+            return Err(Error::logical("a store gave more or fewer values than it was asked for"));
+        }
+        match nulls.has_true() {
             true => nullif(values, &BooleanArray::new(nulls, None)).map_err(Error::logical),
-            false => Err(Error::logical("a store gave more or fewer values than it was asked for")),
+            false => Ok(Arc::clone(values)),
         }
     }
 }

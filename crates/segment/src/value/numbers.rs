@@ -129,7 +129,7 @@ impl<I: Images> ColumnStore for NumberStore<I> {
         let (mut images, mut buffer) = ([0; STRETCH as usize], Vec::new());
         let mut at = ranks.start;
         while at < ranks.end {
-            if at % (64 * STRETCH) == 0 {
+            if at.is_multiple_of(64 * STRETCH) {
                 query::checkpoint()?;
             }
             let count = (ranks.end - at).min(STRETCH - at % STRETCH);

@@ -30,6 +30,8 @@ pub(super) const ENCODING: &str = "strings";
 
 /// Strings between checks of the query.
 const CHECKED_ROWS: usize = 4096;
+/// Strings whose bytes are prefetched before they are read.
+const PREFETCHED_ROWS: usize = 64;
 /// Strings that are read at a time by a scan.
 const STRETCH: u32 = 1024;
 
@@ -104,10 +106,17 @@ impl ColumnStore for PlainStrings {
 
     fn take(&self, ranks: &[Rank]) -> Result<ArrayRef> {
         let (mut strings, mut buffer) = (StringViews::with_capacity(ranks.len()), Vec::new());
-        for ranks in ranks.chunks(CHECKED_ROWS) {
+        let mut places = Vec::with_capacity(ranks.len().min(PREFETCHED_ROWS));
+        for ranks in ranks.chunks(PREFETCHED_ROWS) {
             query::checkpoint()?;
+            places.clear();
             for &rank in ranks {
-                let string = self.bytes.read(self.place(rank)?, &mut buffer)?;
+                let place = self.place(rank)?;
+                self.bytes.prefetch(place.start);
+                places.push(place);
+            }
+            for place in &places {
+                let string = self.bytes.read(place.clone(), &mut buffer)?;
                 strings.append_copy(string, &[length(string.len() as u64)?]);
             }
         }

@@ -46,7 +46,7 @@ fn integers_are_packed() {
     check_encoding(UInt16Array::from_iter_values((0..ROWS).map(|at| (noise(at) >> 52) as u16)), "packed");
     check_encoding(Int16Array::from_iter_values((0..ROWS).map(|at| (noise(at) >> 52) as i16 - 9)), "packed");
     check_encoding(UInt8Array::from_iter_values((0..ROWS).map(|at| (noise(at) % 16) as u8)), "packed");
-    check_encoding(BooleanArray::from_iter((0..ROWS).map(|at| Some(noise(at) % 3 == 0))), "packed");
+    check_encoding(BooleanArray::from_iter((0..ROWS).map(|at| Some(noise(at).is_multiple_of(3)))), "packed");
 }
 
 #[test]
@@ -118,10 +118,10 @@ fn strings_come_back() {
 #[test]
 fn nulls_are_kept_around_every_store() {
     let encodings = |values: ArrayRef| check(&values);
-    let rare = |at| (noise(at) % 100 != 0).then_some(noise(at) % 1000);
+    let rare = |at| (!noise(at).is_multiple_of(100)).then_some(noise(at) % 1000);
     let values: ArrayRef = Arc::new(UInt64Array::from_iter((0..ROWS).map(rare)));
     assert_eq!(encodings(values), ["packed", "ranks"]);
-    let often = |at| (noise(at) % 3 != 0).then_some(noise(at) % 1000);
+    let often = |at| (!noise(at).is_multiple_of(3)).then_some(noise(at) % 1000);
     let values: ArrayRef = Arc::new(UInt64Array::from_iter((0..ROWS).map(often)));
     assert_eq!(encodings(values), ["packed", "bitmap"]);
     let values: ArrayRef = Arc::new(Float64Array::from_iter((0..ROWS).map(|at| often(at).map(|_| 1.5))));

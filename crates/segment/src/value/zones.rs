@@ -9,9 +9,8 @@
 //! bounds     for each block of 1024 rows, the least bound and the greatest one, little-endian
 //! ```
 //!
-//! A bound is an integer of 128 bits in the order of values: the image of a number in its high half, a decimal with its
-//! sign bit flipped (of 256 bits, the high half), the first sixteen bytes of a string. A block that has only NULLs has
-//! a least bound above the greatest one. Bounds of 8 bytes are the high halves.
+//! A bound is an integer of 128 bits, see [`super::bound`]. A block that has only NULLs has a least bound above the
+//! greatest one. Bounds of 8 bytes are the high halves.
 //!
 //! # Invariants
 //!
@@ -25,92 +24,21 @@
 
 use std::ops::Range;
 
-use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type};
+use arrow::array::{Array, ArrayRef};
+use arrow::datatypes::DataType;
 use basalt_base::region::Section;
 use basalt_base::{Error, Result, query};
 
-use super::image::{append_images, float_zeroes, has_images};
+use super::bound::{BOUND_BYTES, ZoneBound, append_bounds, has_bounds, short_bounds};
 use crate::file::{ComponentReader, PendingComponent, Spool, SpoolPlace};
 use crate::{ROWS_MAX, Rank};
 
 pub(crate) const ENCODING: &str = "zones";
 
-/// Ranks of a block.
-const BLOCK: usize = 1024;
-const HALF_BITS: u32 = u64::BITS;
-const SIGN: u128 = 1 << 127;
-const BOUND_BYTES: usize = size_of::<u128>();
+const BLOCK_RANKS: u32 = 1024;
+const BLOCK: usize = BLOCK_RANKS as usize;
 /// Rows between checks of the query.
 const CHECKED_ROWS: usize = 16 << 10;
-
-/// A value as the zone maps compare it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ZoneBound(u128);
-
-impl ZoneBound {
-    /// The bound of value `row`; `None` for NULL, and for types whose values have no bound.
-    pub fn of(values: &ArrayRef, row: usize) -> Result<Option<ZoneBound>> {
-        let mut bounds = Vec::new();
-        match ZonesBuilder::has_zones(values.data_type()) && row < values.len() {
-            true => append_bounds(&values.slice(row, 1), &mut bounds)?,
-            false => return Ok(None),
-        }
-        Ok(bounds.first().copied().flatten().map(ZoneBound))
-    }
-}
-
-/// Appends the bound of each value.
-fn append_bounds(values: &ArrayRef, out: &mut Vec<Option<u128>>) -> Result<()> {
-    match values.data_type() {
-        DataType::BinaryView => {
-            out.extend(values.as_binary_view().iter().map(|string| string.map(bound_of_bytes)));
-        }
-        DataType::FixedSizeBinary(_) => {
-            out.extend(values.as_fixed_size_binary().iter().map(|string| string.map(bound_of_bytes)));
-        }
-        DataType::Decimal128(..) => {
-            let decimals = values.as_primitive::<Decimal128Type>();
-            out.extend(decimals.iter().map(|decimal| decimal.map(|decimal| decimal.cast_unsigned() ^ SIGN)));
-        }
-        DataType::Decimal256(..) => {
-            let decimals = values.as_primitive::<Decimal256Type>();
-            let high = decimals.iter().map(|decimal| decimal.map(|decimal| decimal.to_parts().1));
-            out.extend(high.map(|high| high.map(|high| high.cast_unsigned() ^ SIGN)));
-        }
-        data_type => {
-            let mut images = Vec::with_capacity(values.len());
-            append_images(values, 0, &mut images)?;
-            // The zeroes of both signs are equal, but their images are not.
-            let zeroes = float_zeroes(data_type);
-            let bounds = images.into_iter().enumerate().map(|(row, image)| {
-                let image = zeroes.filter(|zeroes| image == zeroes.0).map_or(image, |zeroes| zeroes.1);
-                values.is_valid(row).then_some(u128::from(image) << HALF_BITS)
-            });
-            out.extend(bounds);
-        }
-    }
-    Ok(())
-}
-
-/// The first bytes as a number; a short string is padded with zeroes.
-fn bound_of_bytes(string: &[u8]) -> u128 {
-    let mut bytes = [0; BOUND_BYTES];
-    let length = string.len().min(BOUND_BYTES);
-    bytes[..length].copy_from_slice(&string[..length]);
-    u128::from_be_bytes(bytes)
-}
-
-/// The bytes of a stored bound.
-fn stored_bytes(data_type: &DataType) -> usize {
-    match data_type {
-        DataType::BinaryView
-        | DataType::FixedSizeBinary(_)
-        | DataType::Decimal128(..)
-        | DataType::Decimal256(..) => BOUND_BYTES,
-        _ => BOUND_BYTES / 2,
-    }
-}
 
 /// Takes the values of a column in the order of ranks.
 pub struct ZonesBuilder {
@@ -135,7 +63,7 @@ impl Zone {
 impl ZonesBuilder {
     /// Whether values of this type are ordered, so that zone maps can be made of them.
     pub fn has_zones(data_type: &DataType) -> bool {
-        has_images(data_type) || matches!(data_type, DataType::BinaryView | DataType::FixedSizeBinary(_))
+        has_bounds(data_type)
     }
 
     /// `name` is that of the component. An error if the type has no zone maps.
@@ -146,7 +74,7 @@ impl ZonesBuilder {
         Ok(ZonesBuilder {
             component: PendingComponent::new(name, ENCODING),
             spool: place.spool(),
-            width: stored_bytes(data_type),
+            width: if short_bounds(data_type) { BOUND_BYTES / 2 } else { BOUND_BYTES },
             rows: 0,
             zone: Zone::EMPTY,
             bounds: Vec::new(),
@@ -233,7 +161,7 @@ impl Zones {
             if least > greatest || greatest < low || least > high {
                 continue;
             }
-            let end = self.rows.min(start.saturating_add(BLOCK as u32));
+            let end = self.rows.min(start.saturating_add(BLOCK_RANKS));
             match ranges.last_mut() {
                 Some(last) if last.end == start => last.end = end,
                 _ => ranges.push(start..end),
