@@ -1,0 +1,190 @@
+//! An open index.
+
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
+use std::ops::{ControlFlow, Range};
+
+use basalt_base::query::checkpoint;
+use basalt_base::{Error, Result};
+use basalt_codec::Tokens;
+
+use super::block::{BLOCK_KEYS_MAX, Block, Coding};
+use super::level::Level;
+use super::search::Search;
+use crate::file::ComponentReader;
+use crate::key::limits::after_prefix;
+use crate::key::{KeyAutomaton, KeyIndex};
+use crate::{Place, ROWS_MAX, Rank};
+
+/// The most levels: the number of keys is divided by at least two from one to the next.
+const LEVELS_MAX: u64 = 32;
+/// Blocks between two checkpoints.
+const BLOCKS_OF_A_CHECKPOINT: u32 = 64;
+
+/// Front-coded keys.
+#[derive(Debug)]
+pub(in crate::key) struct FrontIndex {
+    tokens: Tokens,
+    token_bytes: usize,
+    /// Keys, then separators of the level before each.
+    levels: Vec<Level>,
+    count: u32,
+    block_keys: u32,
+    place: Place,
+}
+
+impl FrontIndex {
+    pub(in crate::key) fn open(mut component: ComponentReader<'_>) -> Result<FrontIndex> {
+        let place = component.place().clone();
+        let count = u32::try_from(component.number_to(ROWS_MAX)?).map_err(Error::logical)?;
+        let block_keys =
+            u32::try_from(component.number_to(BLOCK_KEYS_MAX as u64)?).map_err(Error::logical)?;
+        if block_keys < 2 {
+            return Err(place.corrupt("blocks have less than two keys"));
+        }
+        let level_count = component.number_to(LEVELS_MAX)?;
+        let written = component.resident()?;
+        let tokens = Tokens::read(&written).map_err(|error| place.corrupt(error.to_string()))?;
+        let mut levels: Vec<Level> = Vec::new();
+        for _ in 0..level_count {
+            let strings = levels.last().map_or(count, Level::blocks);
+            levels.push(Level::open(&mut component, strings, block_keys)?);
+        }
+        if levels.last().is_none_or(|top| top.blocks() > 1) {
+            return Err(place.corrupt("a level of keys is missing"));
+        }
+        component.finish()?;
+        Ok(FrontIndex { tokens, token_bytes: written.len(), levels, count, block_keys, place })
+    }
+
+    fn coding(&self) -> Coding<'_> {
+        Coding { tokens: &self.tokens, bits: self.tokens.bits() }
+    }
+
+    pub(super) fn blocks(&self) -> u32 {
+        self.count.div_ceil(self.block_keys)
+    }
+
+    /// Block `index` of the keys.
+    #[inline(always)]
+    pub(super) fn block(&self, index: u32) -> Result<Block<'_>> {
+        match self.levels.first() {
+            Some(keys) => keys.block(index, self.coding()),
+            None => Err(self.place.corrupt("it has no keys")),
+        }
+    }
+
+    /// The rank of the first key of block `index`.
+    pub(super) fn first_rank(&self, index: u32) -> Rank {
+        index.saturating_mul(self.block_keys)
+    }
+
+    pub(super) fn block_of(&self, rank: Rank) -> u32 {
+        rank / self.block_keys
+    }
+
+    /// The number of keys less than `key`, and whether the next one is `key`.
+    pub(super) fn locate(&self, key: &[u8]) -> Result<(u32, bool)> {
+        let Some((keys, separators)) = self.levels.split_first() else { return Ok((0, false)) };
+        if self.count == 0 {
+            return Ok((0, false));
+        }
+        let mut block = 0_u32;
+        for level in separators.iter().rev() {
+            let (less, is_equal) = level.block(block, self.coding())?.lower_bound(key);
+            // The last separator that is not greater. The first one of a level is empty, and that of a block is not
+            // greater, because the level above led here.
+            let child = if is_equal { less } else { less.saturating_sub(1) };
+            block = block.saturating_mul(self.block_keys).saturating_add(to_u32(child));
+        }
+        let (less, is_equal) = keys.block(block, self.coding())?.lower_bound(key);
+        Ok((self.first_rank(block).saturating_add(to_u32(less)).min(self.count), is_equal))
+    }
+
+    fn check_range(&self, ranks: &Range<Rank>) -> Result<()> {
+        match ranks.start <= ranks.end && ranks.end <= self.count {
+            true => Ok(()),
+            false => Err(self.place.corrupt(format!("key {} of {} was referred to", ranks.end, self.count))),
+        }
+    }
+}
+
+impl KeyIndex for FrontIndex {
+    fn len(&self) -> u32 {
+        self.count
+    }
+
+    fn find(&self, key: &[u8]) -> Result<Option<Rank>> {
+        let (rank, is_equal) = self.locate(key)?;
+        Ok(is_equal.then_some(rank))
+    }
+
+    fn lower_bound(&self, key: &[u8]) -> Result<u32> {
+        self.locate(key).map(|(rank, _)| rank)
+    }
+
+    fn prefix(&self, prefix: &[u8]) -> Result<Range<Rank>> {
+        let start = self.lower_bound(prefix)?;
+        let end = after_prefix(prefix).map_or(Ok(self.count), |after| self.lower_bound(&after))?;
+        Ok(start..end.max(start))
+    }
+
+    fn key(&self, rank: Rank, out: &mut Vec<u8>) -> Result<()> {
+        self.check_range(&(rank..rank.saturating_add(1)))?;
+        self.block(self.block_of(rank))?.key((rank % self.block_keys) as usize, out);
+        Ok(())
+    }
+
+    fn scan(
+        &self,
+        ranks: Range<Rank>,
+        visit: &mut dyn FnMut(Rank, &[u8]) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        self.check_range(&ranks)?;
+        if ranks.is_empty() {
+            return Ok(());
+        }
+        let mut key = Vec::new();
+        for index in self.block_of(ranks.start)..self.block_of(ranks.end - 1) + 1 {
+            if index % BLOCKS_OF_A_CHECKPOINT == 0 {
+                checkpoint()?;
+            }
+            let (block, mut first) = (self.block(index)?, 0);
+            for (rank, at) in (self.first_rank(index)..ranks.end).zip(0..block.keys()) {
+                let entry = block.entry(at, first);
+                first = entry.end;
+                key.truncate(entry.prefix);
+                if !block.is_inside(entry) {
+                    return Err(self.place.corrupt("a key is outside of its section"));
+                }
+                block.append(entry, usize::MAX, &mut key);
+                if rank >= ranks.start && visit(rank, &key)?.is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn search(
+        &self,
+        ranks: Range<Rank>,
+        automaton: &mut dyn KeyAutomaton,
+        found: &mut dyn FnMut(Range<Rank>) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        self.check_range(&ranks)?;
+        Search::new(self, ranks, automaton, found)?.run()
+    }
+
+    fn stored_bytes(&self) -> u64 {
+        self.token_bytes as u64 + self.levels.iter().map(Level::stored_bytes).sum::<u64>()
+    }
+}
+
+/// An index in a block.
+fn to_u32(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
