@@ -15,6 +15,10 @@ impl Filter {
         Filter { words: vec![0; 1 << bits.saturating_sub(u64::BITS.ilog2())], shift: u64::BITS - bits }
     }
 
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.words.len() * size_of::<u64>()
+    }
+
     /// Adds the first `length` bytes of `word`, 1 to 16.
     pub(super) fn add(&mut self, word: u128, length: usize) {
         let (at, bit) = self.place(word, length);

@@ -96,6 +96,10 @@ impl Heads {
         Heads::of_buckets(BUCKETS_MIN)
     }
 
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.buckets.len() * size_of::<[u64; 2]>()
+    }
+
     fn of_buckets(buckets: usize) -> Heads {
         Heads { buckets: vec![[0; 2]; buckets], taken: 0, shift: u64::BITS - buckets.trailing_zeros() }
     }

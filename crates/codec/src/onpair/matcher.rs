@@ -86,6 +86,16 @@ impl TokenMatcher {
         }
     }
 
+    /// The memory of its tables.
+    pub fn heap_bytes(&self) -> usize {
+        let LongTokens { slots, .. } = &self.long;
+        self.pairs.len() * size_of::<u16>()
+            + self.heads.heap_bytes()
+            + slots.len() * size_of::<LongToken>()
+            + self.fronts.heap_bytes()
+            + self.likely.heap_bytes()
+    }
+
     /// Calls back with each code of the string at `range` of `bytes`.
     #[inline(always)]
     pub fn encode(&self, bytes: &[u8], range: Range<usize>, mut take: impl FnMut(u16)) {

@@ -7,7 +7,7 @@
 //!
 //! # Layout
 //!
-//! The tokens ([`Tokens::write`]). The caller stores the codes:
+//! The tokens ([`Tokens::write`]). The caller stores the codes, for example as [`Tokens::pack`] makes them:
 //!
 //! ```text
 //! bits       u8              the bits of a code: 8 to 16
@@ -25,6 +25,7 @@
 mod filter;
 mod heads;
 mod matcher;
+mod packed;
 mod sizes;
 mod train;
 

@@ -36,6 +36,7 @@ mod registry;
 mod sample;
 mod share;
 mod store;
+pub mod strings;
 mod structs;
 mod zones;
 

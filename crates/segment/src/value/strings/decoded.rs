@@ -1,0 +1,74 @@
+//! A store of records with any encoding.
+
+use std::ops::{ControlFlow, Range};
+
+use arrow::array::ArrayRef;
+use basalt_base::Result;
+use basalt_base::query::checkpoint;
+
+use super::array::StringArray;
+use super::encoding::RecordDecoder;
+use super::records::Records;
+use crate::Rank;
+use crate::file::ComponentReader;
+use crate::value::{ColumnStore, StringStore};
+
+/// Ranks after which a read asks whether its query goes on.
+const CHECKED_RANKS: usize = 1 << 12;
+
+/// Strings by rank.
+#[derive(Debug)]
+pub(super) struct DecodedStrings<D> {
+    pub(super) decoder: D,
+    pub(super) records: Records,
+}
+
+impl<D: RecordDecoder> DecodedStrings<D> {
+    /// Reads the records, the last part of a component.
+    pub(super) fn open(decoder: D, mut component: ComponentReader<'_>) -> Result<DecodedStrings<D>> {
+        let records = Records::open(&mut component)?;
+        component.finish()?;
+        Ok(DecodedStrings { decoder, records })
+    }
+}
+
+impl<D: RecordDecoder> ColumnStore for DecodedStrings<D> {
+    fn len(&self) -> u32 {
+        self.records.len()
+    }
+
+    fn take(&self, ranks: &[Rank]) -> Result<ArrayRef> {
+        let (mut array, mut buffer) = (StringArray::with_capacity(ranks.len()), Vec::new());
+        for ranks in ranks.chunks(CHECKED_RANKS) {
+            checkpoint()?;
+            for &rank in ranks {
+                let record = self.records.get(rank, &mut buffer)?;
+                array.push(|out| self.decoder.append(record, out))?;
+            }
+        }
+        Ok(array.finish())
+    }
+
+    fn scan(&self, ranks: Range<Rank>) -> Result<ArrayRef> {
+        let mut array = StringArray::with_capacity(ranks.len().min(self.len() as usize));
+        self.records.scan(ranks, |_, record| {
+            array.push(|out| self.decoder.append(record, out))?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(array.finish())
+    }
+
+    fn as_strings(&self) -> Option<&dyn StringStore> {
+        Some(self)
+    }
+
+    fn stored_bytes(&self) -> u64 {
+        self.decoder.stored_bytes() + self.records.stored_bytes()
+    }
+}
+
+impl<D: RecordDecoder> StringStore for DecodedStrings<D> {
+    fn append(&self, rank: Rank, out: &mut Vec<u8>) -> Result<()> {
+        self.decoder.append(self.records.get(rank, &mut Vec::new())?, out)
+    }
+}
