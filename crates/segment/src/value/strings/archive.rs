@@ -123,6 +123,7 @@ impl RecordEncoder for ArchiveEncoder {
         Ok(())
     }
 
+    #[cfg(test)]
     fn heap_bytes(&self) -> usize {
         self.dictionary.len() + self.frame.capacity()
     }

@@ -1,12 +1,15 @@
 //! Makes Arrow arrays of strings that are decoded one after the other.
 
+use std::sync::Arc;
+
 use arrow::array::ArrayRef;
 use basalt_base::string_views::StringViews;
 use basalt_base::{Error, Result};
-use std::sync::Arc;
 
 /// Bytes of a buffer of an array, but for a longer string.
 const BUFFER_BYTES: usize = 1 << 20;
+/// Room after them, so that most strings that go beyond do not make the buffer grow.
+const MARGIN_BYTES: usize = 64 << 10;
 /// Strings whose lengths are kept until their views are made.
 const STRINGS_MAX: usize = 1 << 16;
 
@@ -39,9 +42,12 @@ impl StringArray {
     /// Makes the views of the strings that have none.
     fn seal(&mut self) {
         let mut bytes = std::mem::take(&mut self.bytes);
-        // The next buffer has about the same size.
-        self.bytes.reserve(bytes.len().min(BUFFER_BYTES));
-        bytes.shrink_to_fit();
+        if bytes.len() > BUFFER_BYTES {
+            // The next buffer has about the same size. A copy costs more than what is left of this one.
+            self.bytes.reserve(BUFFER_BYTES + MARGIN_BYTES);
+        } else {
+            bytes.shrink_to_fit();
+        }
         self.views.append(bytes, 0, &self.lengths);
         self.lengths.clear();
     }

@@ -51,7 +51,9 @@ impl<E: RecordEncoder> StoreBuilder for StringsBuilder<E> {
             self.encoder.encode(string, &mut self.record)?;
             self.records.push(&self.record)?;
             self.raw_bytes += string.len() as u64;
-            self.record.shrink_to(RECORD_BYTES_KEPT);
+            if self.record.capacity() > RECORD_BYTES_KEPT {
+                self.record = Vec::new();
+            }
             Ok(())
         })
     }

@@ -18,6 +18,7 @@ pub(super) trait RecordEncoder: Send {
     fn finish(&mut self, component: &mut PendingComponent) -> Result<()>;
 
     /// The memory that it holds. It has a bound.
+    #[cfg(test)]
     fn heap_bytes(&self) -> usize;
 }
 

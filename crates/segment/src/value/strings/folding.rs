@@ -40,7 +40,7 @@ use super::input;
 use super::onpair::OnPairStrings;
 use crate::bits::blocks::{BlocksBuilder, Headers};
 use crate::file::{ComponentReader, PendingComponent, SpoolPlace};
-use crate::value::{CodedStrings, ColumnStore, StoreBuilder, StringStore};
+use crate::value::{CodedStrings, CodesVisitor, ColumnStore, StoreBuilder, StringStore};
 use crate::{Place, ROWS_MAX, Rank};
 
 pub(super) const NAME: &str = "strings/folding";
@@ -251,8 +251,9 @@ impl FoldedStrings {
             return self.distinct.take(indexes);
         }
         let strings = self.distinct.take(&distinct)?;
-        let position = |index: &Rank| distinct.partition_point(|other| other < index) as u32;
-        let positions: Vec<u32> = indexes.iter().map(position).collect();
+        let position = |index: &Rank| u32::try_from(distinct.partition_point(|other| other < index));
+        let positions =
+            indexes.iter().map(position).collect::<Result<Vec<_>, _>>().map_err(Error::logical)?;
         Ok(Arc::new(gather(strings.as_binary_view(), &positions, None)))
     }
 }
@@ -316,11 +317,7 @@ impl CodedStrings for FoldedCodes {
         self.distinct.codes(self.indexes.get(rank)?, codes)
     }
 
-    fn scan_codes(
-        &self,
-        ranks: Range<Rank>,
-        visit: &mut dyn FnMut(Rank, &[u16]) -> Result<ControlFlow<()>>,
-    ) -> Result<()> {
+    fn scan_codes(&self, ranks: Range<Rank>, visit: &mut CodesVisitor<'_>) -> Result<()> {
         let mut codes = Vec::new();
         for rank in ranks {
             codes.clear();

@@ -139,6 +139,7 @@ impl RecordEncoder for LongMatchEncoder {
         Ok(())
     }
 
+    #[cfg(test)]
     fn heap_bytes(&self) -> usize {
         self.index.heap_bytes()
             + self.tokens.heap_bytes()

@@ -24,6 +24,8 @@ const LEVEL: i32 = 9;
 const COUNTERS_BITS: u32 = 22;
 /// Bytes before and after a shingle that the sample has several times: its repetitions begin between anchors.
 const MARGIN_BYTES: usize = (MATCH_BYTES_MIN - SHINGLE_BYTES) / 2;
+/// The most bytes without anchors that are taken with the shingles around them.
+const GAP_BYTES: usize = 128;
 /// The occurrences of a shingle that are asked for, until all that have them fit.
 const THRESHOLDS: [u8; 8] = [2, 3, 4, 6, 10, 20, 50, 100];
 
@@ -36,7 +38,11 @@ pub(super) fn choose(sample: &[&[u8]], least: u8, bytes_max: usize) -> Vec<u8> {
     }
     let mut dictionary = Vec::new();
     for threshold in THRESHOLDS.into_iter().filter(|&threshold| threshold >= least) {
-        dictionary = repeated(sample, &counters, threshold, bytes_max);
+        let parts = repeated(sample, &counters, threshold, bytes_max);
+        // If only a few parts occur more often, the dictionary has some of the others too.
+        if parts.len() >= bytes_max / 2 || dictionary.is_empty() {
+            dictionary = parts;
+        }
         if dictionary.len() < bytes_max {
             break;
         }
@@ -44,7 +50,6 @@ pub(super) fn choose(sample: &[&[u8]], least: u8, bytes_max: usize) -> Vec<u8> {
     dictionary
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the shift leaves few bits")]
 fn slot(anchor: Anchor) -> usize {
     (anchor.hash >> (u64::BITS - COUNTERS_BITS)) as usize
 }
@@ -54,22 +59,24 @@ fn repeated(sample: &[&[u8]], counters: &[u8], threshold: u8, bytes_max: usize) 
     let mut is_taken = vec![false; counters.len()];
     let mut dictionary = Vec::new();
     for text in sample {
-        // The end of what was taken, or may be taken with the next shingle.
-        let mut part = 0..0;
+        // What will be taken, and whether its last shingle is the last one.
+        let (mut part, mut goes_on) = (0..0, false);
         for anchor in anchors(text, 0) {
             let slot = slot(anchor);
             if counters[slot] < threshold || is_taken[slot] {
+                goes_on = false;
                 continue;
             }
             is_taken[slot] = true;
             let start = anchor.at.saturating_sub(MARGIN_BYTES);
             let end = text.len().min(anchor.at + SHINGLE_BYTES + MARGIN_BYTES);
-            if start > part.end {
+            if start <= part.end || goes_on && start <= part.end + GAP_BYTES {
+                part.end = end;
+            } else {
                 dictionary.extend_from_slice(&text[part]);
                 part = start..end;
-            } else {
-                part.end = end;
             }
+            goes_on = true;
         }
         dictionary.extend_from_slice(&text[part]);
         if dictionary.len() >= bytes_max {

@@ -109,6 +109,7 @@ impl MatchIndex {
         self.dictionary
     }
 
+    #[cfg(test)]
     pub(super) fn heap_bytes(&self) -> usize {
         self.dictionary.capacity() + self.slots.len() * size_of::<Slot>()
     }

@@ -19,7 +19,7 @@
     warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
 )]
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use arrow::array::ArrayRef;
 use basalt_base::Result;
@@ -29,7 +29,7 @@ use super::decoded::DecodedStrings;
 use super::encoding::{RecordDecoder, RecordEncoder};
 use crate::Rank;
 use crate::file::{ComponentReader, PendingComponent, SpoolPlace};
-use crate::value::{CodedStrings, ColumnStore, StringStore};
+use crate::value::{CodedStrings, CodesVisitor, ColumnStore, StringStore};
 
 pub(super) const NAME: &str = "strings/onpair";
 
@@ -75,6 +75,7 @@ impl RecordEncoder for OnPairEncoder {
         Ok(())
     }
 
+    #[cfg(test)]
     fn heap_bytes(&self) -> usize {
         self.tokens.heap_bytes() + self.matcher.heap_bytes() + self.codes.capacity() * size_of::<u16>()
     }
@@ -166,11 +167,7 @@ impl CodedStrings for OnPairStrings {
         Ok(())
     }
 
-    fn scan_codes(
-        &self,
-        ranks: Range<Rank>,
-        visit: &mut dyn FnMut(Rank, &[u16]) -> Result<ControlFlow<()>>,
-    ) -> Result<()> {
+    fn scan_codes(&self, ranks: Range<Rank>, visit: &mut CodesVisitor<'_>) -> Result<()> {
         let mut codes = Vec::new();
         self.0.records.scan(ranks, |rank, record| {
             codes.clear();

@@ -25,6 +25,7 @@ impl RecordEncoder for Plain {
         Ok(())
     }
 
+    #[cfg(test)]
     fn heap_bytes(&self) -> usize {
         0
     }

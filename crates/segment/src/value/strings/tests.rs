@@ -22,9 +22,9 @@ const DICTIONARY_BYTES: usize = 1 << 16;
 
 /// Bytes that look like random ones.
 pub(super) fn noise(bytes: usize, seed: u64) -> Vec<u8> {
-    let mut word = seed;
+    let mut word = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut next = || {
-        word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        word = (word ^ word >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9).wrapping_add(0x94d0_49bb_1331_11eb);
         (word >> 56) as u8
     };
     (0..bytes).map(|_| next()).collect()

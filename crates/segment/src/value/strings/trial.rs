@@ -2,7 +2,7 @@
 
 use basalt_base::Result;
 use basalt_base::query::checkpoint;
-use basalt_codec::{TokenMatcher, Tokens};
+use basalt_codec::Tokens;
 
 use super::archive::{self, ArchiveEncoder};
 use super::encoding::RecordEncoder;
@@ -87,13 +87,15 @@ impl Candidate {
     }
 }
 
-/// Strings at even and at odd places; both have the only string.
+/// Two halves; both have the only string. They are mixed, because a column may alternate between two kinds of strings.
 fn halves<'a>(sample: &[&'a [u8]]) -> (Vec<&'a [u8]>, Vec<&'a [u8]>) {
-    let half = |first| -> Vec<&'a [u8]> { sample.iter().skip(first).step_by(2).copied().collect() };
-    match sample {
-        [_] => (half(0), half(0)),
-        _ => (half(0), half(1)),
+    if let [_] = sample {
+        return (sample.to_vec(), sample.to_vec());
     }
+    let (one, other): (Vec<_>, Vec<_>) =
+        sample.iter().enumerate().partition(|&(at, _)| mixed(at).is_multiple_of(2));
+    let strings = |half: Vec<(usize, &&'a [u8])>| half.into_iter().map(|(_, string)| *string).collect();
+    (strings(one), strings(other))
 }
 
 /// About `bytes_max` of the strings, evenly spread. Only the beginning of a string that is longer than that is taken.
@@ -101,12 +103,19 @@ fn spread<'a>(sample: &[&'a [u8]], bytes_max: usize) -> Vec<&'a [u8]> {
     let bytes: usize = sample.iter().map(|string| string.len()).sum();
     let step = bytes.div_ceil(bytes_max).max(1);
     let mut left = bytes_max;
-    let strings = sample.iter().step_by(step).map(|string| {
+    let taken = sample.iter().enumerate().filter(|&(at, _)| (mixed(at) >> 1).is_multiple_of(step));
+    let strings = taken.map(|(_, string)| {
         let string = &string[..string.len().min(left)];
         left -= string.len();
         string
     });
     strings.collect()
+}
+
+/// A number that looks random.
+fn mixed(at: usize) -> usize {
+    let mixed = (at ^ at >> 7).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed >> 32
 }
 
 fn train_matches(sample: &[&[u8]], bits: u32, least: u8, dictionary_bytes: usize) -> Trained {
