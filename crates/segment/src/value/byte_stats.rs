@@ -7,7 +7,7 @@ use super::share::Share;
 const STRING_BYTES_MAX: usize = 1 << 20;
 /// Bytes of the bounds.
 const BOUND_BYTES_MAX: usize = 64;
-/// What a string takes in the sample besides its bytes.
+/// Bytes that a string takes in the sample besides its own.
 const ENTRY_BYTES: usize = 2 * size_of::<u64>();
 
 /// Figures of strings. But for the sample, they are exact.

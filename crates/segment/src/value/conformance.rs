@@ -1,4 +1,4 @@
-//! What every column store must do. Each encoding has a column here that gets it.
+//! The promises of every column store, checked: any store has the values that its builder took.
 
 use std::sync::Arc;
 

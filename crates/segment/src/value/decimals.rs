@@ -6,7 +6,7 @@
 //!
 //! # Layout
 //!
-//! What [`super::packed`] stores for the digits, then:
+//! The numbers and sections of [`super::packed`], for the digits, then:
 //!
 //! ```text
 //! exponent, factor     a value is digits * 10^factor * 10^-exponent

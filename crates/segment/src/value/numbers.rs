@@ -48,7 +48,7 @@ pub(super) struct NumbersBuilder {
     component: PendingComponent,
     encoder: Box<dyn ImagesBuilder>,
     images: Vec<u64>,
-    /// What stands for NULLs before the first value.
+    /// The image that stands for NULLs before the first value.
     filler: u64,
     value_bytes: u64,
 }

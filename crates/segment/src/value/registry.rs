@@ -149,7 +149,7 @@ fn string_codes(
     place: &SpoolPlace,
 ) -> Result<Box<dyn StoreBuilder>> {
     if distinct.is_empty() {
-        // What stands for NULLs.
+        // It stands for NULLs.
         distinct.push(vec![0; plain::value_bytes(data_type).unwrap_or(0)].into());
     }
     let values: ArrayRef = match data_type {

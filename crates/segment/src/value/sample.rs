@@ -1,4 +1,4 @@
-//! What is known of a column before it is encoded: figures of all values, and a sample.
+//! A column before it is encoded: figures of all values, and a sample.
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
@@ -19,7 +19,7 @@ pub struct ColumnSample {
     values: ValueStats,
 }
 
-/// What there is to know, by the type of the values.
+/// The figures, by the type of the values.
 #[derive(Debug)]
 pub(super) enum ValueStats {
     Numbers(Box<NumberStats>),

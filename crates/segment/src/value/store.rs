@@ -1,4 +1,4 @@
-//! What every column store and its builder can do.
+//! The contracts of column stores and of their builders.
 
 use std::fmt;
 use std::ops::Range;

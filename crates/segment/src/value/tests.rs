@@ -1,3 +1,5 @@
+//! Columns of every type and encoding come back.
+
 use std::sync::Arc;
 
 use arrow::array::{
