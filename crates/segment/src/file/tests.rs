@@ -1,3 +1,5 @@
+//! Containers come back as they were written, and damaged ones are refused.
+
 use std::path::Path;
 use std::sync::Arc;
 
