@@ -13,6 +13,7 @@
 //! | `decimal` | `decimals` | floats that were decimals |
 //! | `plain` | `plain` | other values of a fixed width |
 //! | `strings` | `plain_strings` | strings as they are |
+//! | `onpair`, `long_match`, `archive`, `folded` | [`strings`] | compressed strings |
 //! | `list`, `struct`, `nothing` | of the same name | nested types |
 //!
 //! [`numbers`] turns encodings of [images](image) into stores of numbers. [`nulls`] adds NULLs to any store.

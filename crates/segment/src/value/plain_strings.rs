@@ -16,12 +16,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::ArrayRef;
 use basalt_base::string_views::StringViews;
 use basalt_base::{Error, ErrorCode, Result, query};
 
 use super::numbers::no_value;
 use super::store::{ColumnStore, StoreBuilder, StringStore};
+use super::strings::input;
 use crate::Rank;
 use crate::bits::{Offsets, OffsetsBuilder};
 use crate::file::{Bytes, ComponentReader, PendingComponent, Spool, SpoolPlace};
@@ -49,18 +50,10 @@ impl PlainStringsBuilder {
 
 impl StoreBuilder for PlainStringsBuilder {
     fn push(&mut self, values: &ArrayRef) -> Result<()> {
-        let strings = values.as_binary_view_opt();
-        let strings = strings.ok_or_else(|| Error::logical("strings are carried by binary views"))?;
-        for row in 0..strings.len() {
-            if row % CHECKED_ROWS == 0 {
-                query::checkpoint()?;
-            }
-            if strings.is_valid(row) {
-                self.bytes.write(strings.value(row))?;
-            }
-            self.offsets.push(self.bytes.len())?;
-        }
-        Ok(())
+        input::for_each(values, |string| {
+            self.bytes.write(string)?;
+            self.offsets.push(self.bytes.len())
+        })
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<PendingComponent>> {

@@ -20,6 +20,7 @@ use super::plain::{self, Plain, PlainBuilder};
 use super::plain_strings::{self, PlainStrings, PlainStringsBuilder};
 use super::sample::{ColumnSample, ValueStats};
 use super::store::{ColumnStore, StoreBuilder};
+use super::strings::{self, StringEncoding, StringSample};
 use super::structs::{self, StructBuilder, Structs};
 use crate::file::{PendingComponent, SegmentFile, SpoolPlace};
 
@@ -169,17 +170,19 @@ fn string_codes(
     Ok(Box::new(CodesBuilder::of_bytes(component, distinct, values, place)))
 }
 
-/// Strings that get no codes. The stores of compressed strings belong here.
+/// Strings that get no codes.
 fn uncoded_strings(
     name: &str,
     data_type: &DataType,
     sample: &ColumnSample,
     place: &SpoolPlace,
 ) -> Result<Box<dyn StoreBuilder>> {
-    let mean = sample.string_bytes() as f64 / sample.rows().max(1) as f64;
     match data_type {
         DataType::BinaryView => {
-            Ok(plain_string_builder(name, format!("{mean:.1} bytes a string, as they are"), place))
+            let strings: Vec<&[u8]> = sample.strings().collect();
+            let sample =
+                StringSample { strings: &strings, rows: sample.rows(), bytes: sample.string_bytes() };
+            strings::choose(sample, StringEncoding::Auto, place)?.builder(name, place)
         }
         _ => plain_values(name, data_type, "many distinct values of a fixed width".to_owned(), place),
     }
@@ -239,6 +242,9 @@ fn open_values(
     };
     let encoding = component.encoding().to_owned();
     let reader = &mut component;
+    if strings::is_encoding(&encoding) && *data_type == DataType::BinaryView {
+        return strings::open(file, name);
+    }
     let store: Arc<dyn ColumnStore> = match (encoding.as_str(), data_type) {
         (codes::ENCODING | codes::CONSTANT, _) => Arc::new(Codes::open(reader, data_type, &nested)?),
         (packed::ENCODING, number) if super::image::has_images(number) => {

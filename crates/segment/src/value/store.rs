@@ -10,6 +10,7 @@ use basalt_base::Result;
 
 use crate::Rank;
 use crate::file::PendingComponent;
+use crate::search::TokenStrings;
 
 /// The values of a column, in the order of ranks. Arrays have the Arrow type that the column was built with.
 ///
@@ -42,6 +43,11 @@ pub trait ColumnStore: Send + Sync + fmt::Debug {
 pub trait StringStore: Send + Sync + fmt::Debug {
     /// Appends the string of `rank` to `out`.
     fn append(&self, rank: Rank, out: &mut Vec<u8>) -> Result<()>;
+
+    /// The codes of the strings, if they are stored as codes of tokens: they can be searched without being decoded.
+    fn as_tokens(&self) -> Option<&dyn TokenStrings> {
+        None
+    }
 }
 
 /// Takes the values of a column in the order of ranks, block by block. Its memory has a bound that does not depend on

@@ -34,7 +34,7 @@ use super::input::STRING_BYTES_MAX;
 use crate::Place;
 use crate::file::{ComponentReader, PendingComponent, SpoolPlace};
 
-pub(super) const NAME: &str = "strings/archive";
+pub(super) const ENCODING: &str = "archive";
 
 /// The size of a dictionary that is trained: larger ones gain little and are slower.
 pub(super) const DICTIONARY_BYTES: usize = 110 << 10;
@@ -92,7 +92,7 @@ impl ArchiveEncoder {
 
 impl RecordEncoder for ArchiveEncoder {
     fn name(&self) -> &'static str {
-        NAME
+        ENCODING
     }
 
     fn encode(&mut self, string: &[u8], record: &mut Vec<u8>) -> Result<()> {

@@ -2,7 +2,6 @@
 
 use arrow::array::ArrayRef;
 use basalt_base::Result;
-use basalt_base::query::checkpoint;
 
 use super::encoding::RecordEncoder;
 use super::input;
@@ -45,7 +44,6 @@ impl<E: RecordEncoder> StringsBuilder<E> {
 
 impl<E: RecordEncoder> StoreBuilder for StringsBuilder<E> {
     fn push(&mut self, values: &ArrayRef) -> Result<()> {
-        checkpoint()?;
         input::for_each(values, |string| {
             self.record.clear();
             self.encoder.encode(string, &mut self.record)?;

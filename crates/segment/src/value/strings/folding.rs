@@ -26,7 +26,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
@@ -40,10 +40,11 @@ use super::input;
 use super::onpair::OnPairStrings;
 use crate::bits::blocks::{BlocksBuilder, Headers};
 use crate::file::{ComponentReader, PendingComponent, SpoolPlace};
-use crate::value::{CodedStrings, CodesVisitor, ColumnStore, StoreBuilder, StringStore};
+use crate::search::{TokenStrings, VisitCodes};
+use crate::value::{ColumnStore, StoreBuilder, StringStore};
 use crate::{Place, ROWS_MAX, Rank};
 
-pub(super) const NAME: &str = "strings/folding";
+pub(super) const ENCODING: &str = "folded";
 
 /// Fingerprints of a generation: when it is full, the one before is forgotten.
 const GENERATION_STRINGS: usize = 1 << 20;
@@ -159,7 +160,7 @@ impl StoreBuilder for FoldingBuilder {
     }
 
     fn finish(mut self: Box<Self>) -> Result<Vec<PendingComponent>> {
-        let mut component = PendingComponent::new(self.name, NAME);
+        let mut component = PendingComponent::new(self.name, ENCODING);
         component.reason = self.reason;
         component.raw_bytes = self.raw_bytes;
         component.number(self.count);
@@ -221,9 +222,9 @@ struct FoldedCodes {
 impl FoldedStrings {
     pub(super) fn open(
         component: ComponentReader<'_>,
-        distinct: Box<dyn ColumnStore>,
+        distinct: Arc<dyn ColumnStore>,
     ) -> Result<FoldedStrings> {
-        FoldedStrings::new(component, distinct.into(), None)
+        FoldedStrings::new(component, distinct, None)
     }
 
     pub(super) fn of_codes(component: ComponentReader<'_>, distinct: OnPairStrings) -> Result<FoldedStrings> {
@@ -293,8 +294,8 @@ impl StringStore for FoldedStrings {
         }
     }
 
-    fn as_coded(&self) -> Option<&dyn CodedStrings> {
-        self.coded.as_ref().map(|codes| codes as &dyn CodedStrings)
+    fn as_tokens(&self) -> Option<&dyn TokenStrings> {
+        self.coded.as_ref().map(|codes| codes as &dyn TokenStrings)
     }
 }
 
@@ -303,25 +304,21 @@ impl StringStore for FoldedCodes {
         self.distinct.append(self.indexes.get(rank)?, out)
     }
 
-    fn as_coded(&self) -> Option<&dyn CodedStrings> {
+    fn as_tokens(&self) -> Option<&dyn TokenStrings> {
         Some(self)
     }
 }
 
-impl CodedStrings for FoldedCodes {
+impl TokenStrings for FoldedCodes {
     fn tokens(&self) -> &Tokens {
         self.distinct.tokens()
     }
 
-    fn codes(&self, rank: Rank, codes: &mut Vec<u16>) -> Result<()> {
-        self.distinct.codes(self.indexes.get(rank)?, codes)
-    }
-
-    fn scan_codes(&self, ranks: Range<Rank>, visit: &mut CodesVisitor<'_>) -> Result<()> {
+    fn scan_codes(&self, ranks: Range<Rank>, visit: &mut VisitCodes<'_>) -> Result<()> {
         let mut codes = Vec::new();
         for rank in ranks {
             codes.clear();
-            self.codes(rank, &mut codes)?;
+            self.distinct.codes(self.indexes.get(rank)?, &mut codes)?;
             if visit(rank, &codes)?.is_break() {
                 break;
             }

@@ -2,10 +2,14 @@
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray};
 use arrow::datatypes::DataType;
+use basalt_base::query::checkpoint;
 use basalt_base::{Error, ErrorCode, Result};
 
 /// The longest string: Arrow counts the bytes of a string as a signed number of four bytes.
 pub(super) const STRING_BYTES_MAX: usize = i32::MAX as usize;
+
+/// Strings between checks of the query.
+const CHECKED_ROWS: usize = 4096;
 
 /// The strings of an array of type `BinaryView` or `Binary`, over the same buffers.
 pub(super) fn views(values: &ArrayRef) -> Result<BinaryViewArray> {
@@ -17,9 +21,12 @@ pub(super) fn views(values: &ArrayRef) -> Result<BinaryViewArray> {
 }
 
 /// Calls `take` with each string of `values`. In place of NULL it is empty: nulls are stored elsewhere.
-pub(super) fn for_each(values: &ArrayRef, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+pub(in crate::value) fn for_each(values: &ArrayRef, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let views = views(values)?;
-    views.iter().try_for_each(|string| {
+    views.iter().enumerate().try_for_each(|(row, string)| {
+        if row % CHECKED_ROWS == 0 {
+            checkpoint()?;
+        }
         let string = string.unwrap_or_default();
         if string.len() > STRING_BYTES_MAX {
             let what = format!("a string of {} bytes; the limit is {STRING_BYTES_MAX}", string.len());

@@ -43,7 +43,7 @@ use super::varint;
 use crate::Place;
 use crate::file::{ComponentReader, PendingComponent, SpoolPlace};
 
-pub(super) const NAME: &str = "strings/long_match";
+pub(super) const ENCODING: &str = "long_match";
 
 /// Bytes of a string whose matches and codes are in memory at once.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -118,7 +118,7 @@ fn number(count: usize) -> Result<u32> {
 
 impl RecordEncoder for LongMatchEncoder {
     fn name(&self) -> &'static str {
-        NAME
+        ENCODING
     }
 
     fn encode(&mut self, string: &[u8], record: &mut Vec<u8>) -> Result<()> {

@@ -5,13 +5,12 @@
 //!
 //! | encoding | file | for |
 //! |---|---|---|
-//! | plain | `plain` | strings that do not compress |
-//! | OnPair | `onpair` | the default; read at gigabytes a second, searched without being decoded |
-//! | long matches | `long_match` | texts with passages that many records share |
-//! | archive | `archive` | the smallest for short records of rigid structure; slower to read |
-//! | folding | `folding` | columns with equal strings; one of the others has the distinct ones |
+//! | `onpair` | `onpair` | the default; read at gigabytes a second, searched without being decoded |
+//! | `long_match` | `long_match` | texts with passages that many records share |
+//! | `archive` | `archive` | the smallest for short records of rigid structure; slower to read |
+//! | `folded` | `folding` | columns with equal strings; one of the others has the distinct ones |
 //!
-//! `records` has what these stores share: records of any lengths by rank. `encoding` is the contract of an encoding of
+//! Strings that do not compress are in the store of plain strings. `records` has what these stores share: records of any lengths by rank. `encoding` is the contract of an encoding of
 //! records, `builder` and `decoded` make a store of it.
 
 mod archive;
@@ -21,13 +20,12 @@ mod choose;
 mod decoded;
 mod encoding;
 mod folding;
-mod input;
+pub(super) mod input;
 mod long_match;
 mod match_dictionary;
 mod match_index;
 mod onpair;
 mod open;
-mod plain;
 mod plan;
 mod records;
 mod trial;
@@ -37,6 +35,5 @@ mod varint;
 mod tests;
 
 pub use choose::{StringEncoding, StringSample, choose};
-pub use onpair::OnPairStrings;
 pub use open::{is_encoding, open};
 pub use plan::StringPlan;

@@ -29,9 +29,10 @@ use super::decoded::DecodedStrings;
 use super::encoding::{RecordDecoder, RecordEncoder};
 use crate::Rank;
 use crate::file::{ComponentReader, PendingComponent, SpoolPlace};
-use crate::value::{CodedStrings, CodesVisitor, ColumnStore, StringStore};
+use crate::search::{TokenStrings, VisitCodes};
+use crate::value::{ColumnStore, StringStore};
 
-pub(super) const NAME: &str = "strings/onpair";
+pub(super) const ENCODING: &str = "onpair";
 
 /// The bytes of a string that are encoded before its codes are packed: a multiple of 8 codes stays aligned.
 const CODES_AT_ONCE: usize = 1 << 12;
@@ -53,7 +54,7 @@ impl OnPairEncoder {
 
 impl RecordEncoder for OnPairEncoder {
     fn name(&self) -> &'static str {
-        NAME
+        ENCODING
     }
 
     fn encode(&mut self, string: &[u8], record: &mut Vec<u8>) -> Result<()> {
@@ -116,12 +117,18 @@ impl RecordDecoder for OnPairDecoder {
 
 /// Strings by rank, whose codes can be read too.
 #[derive(Debug)]
-pub struct OnPairStrings(DecodedStrings<OnPairDecoder>);
+pub(super) struct OnPairStrings(DecodedStrings<OnPairDecoder>);
 
 impl OnPairStrings {
     pub(super) fn open(mut component: ComponentReader<'_>) -> Result<OnPairStrings> {
         let (tokens, tokens_bytes) = read_tokens(&mut component)?;
         DecodedStrings::open(OnPairDecoder { tokens, tokens_bytes }, component).map(OnPairStrings)
+    }
+
+    /// Appends the codes of the string of `rank` to `codes`.
+    pub(super) fn codes(&self, rank: Rank, codes: &mut Vec<u16>) -> Result<()> {
+        self.tokens().unpack(self.0.records.get(rank, &mut Vec::new())?, codes);
+        Ok(())
     }
 }
 
@@ -152,22 +159,17 @@ impl StringStore for OnPairStrings {
         self.0.append(rank, out)
     }
 
-    fn as_coded(&self) -> Option<&dyn CodedStrings> {
+    fn as_tokens(&self) -> Option<&dyn TokenStrings> {
         Some(self)
     }
 }
 
-impl CodedStrings for OnPairStrings {
+impl TokenStrings for OnPairStrings {
     fn tokens(&self) -> &Tokens {
         &self.0.decoder.tokens
     }
 
-    fn codes(&self, rank: Rank, codes: &mut Vec<u16>) -> Result<()> {
-        self.tokens().unpack(self.0.records.get(rank, &mut Vec::new())?, codes);
-        Ok(())
-    }
-
-    fn scan_codes(&self, ranks: Range<Rank>, visit: &mut CodesVisitor<'_>) -> Result<()> {
+    fn scan_codes(&self, ranks: Range<Rank>, visit: &mut VisitCodes<'_>) -> Result<()> {
         let mut codes = Vec::new();
         self.0.records.scan(ranks, |rank, record| {
             codes.clear();

@@ -8,9 +8,9 @@ use super::builder::StringsBuilder;
 use super::folding::{FoldingBuilder, distinct_name};
 use super::long_match::LongMatchEncoder;
 use super::onpair::OnPairEncoder;
-use super::plain::Plain;
-use crate::file::SpoolPlace;
+use crate::file::{PendingComponent, SpoolPlace};
 use crate::value::StoreBuilder;
+use crate::value::plain_strings::{self, PlainStringsBuilder};
 
 /// What [`super::choose()`] decided.
 #[derive(Debug)]
@@ -48,7 +48,11 @@ impl StringPlan {
 impl Trained {
     fn builder(self, name: &str, reason: &str, place: &SpoolPlace) -> Result<Box<dyn StoreBuilder>> {
         Ok(match self {
-            Trained::Plain => Box::new(StringsBuilder::new(name, reason, Plain, place)),
+            Trained::Plain => {
+                let component = PendingComponent::new(name, plain_strings::ENCODING);
+                let component = PendingComponent { reason: reason.to_owned(), ..component };
+                Box::new(PlainStringsBuilder::new(component, place))
+            }
             Trained::OnPair(tokens) => {
                 Box::new(StringsBuilder::new(name, reason, OnPairEncoder::new(tokens, place), place))
             }
