@@ -18,7 +18,7 @@
 use std::cmp::Ordering;
 
 use basalt_base::Result;
-use basalt_codec::Tokens;
+use basalt_codec::{TOKEN_BYTES_MAX, Tokens};
 
 use crate::Place;
 use crate::bits::packed::{PADDING_BYTES, Packer, bits_of, low_bits, pack};
@@ -31,6 +31,8 @@ const HEAD_BYTES: usize = 4;
 /// byte.
 const PREFIX_BITS_MAX: u8 = 16;
 const COUNT_BITS_MAX: u8 = 17;
+/// Codes that are decoded at once.
+const PIECE_CODES: usize = 8;
 
 /// Keys as prefixes and codes. Codes of all keys are one after the other.
 #[derive(Debug, Default)]
@@ -96,6 +98,17 @@ pub(super) struct Entry {
     pub(super) end: usize,
 }
 
+/// Where a key is in a block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    /// The keys less than it.
+    pub(super) less: usize,
+    /// Whether the next one is it.
+    pub(super) is_equal: bool,
+    /// The bytes that it shares with the last key that is not greater.
+    pub(super) matched: usize,
+}
+
 impl<'a> Block<'a> {
     pub(super) fn open(bytes: &'a [u8], keys: usize, coding: Coding<'a>, place: &Place) -> Result<Block<'a>> {
         let Some(&[low, high, prefix_bits, count_bits]) = bytes.first_chunk::<HEAD_BYTES>() else {
@@ -123,12 +136,16 @@ impl<'a> Block<'a> {
         Entry { prefix, first, end: first + to_index(word >> self.prefix_bits) }
     }
 
+    #[inline(always)]
+    fn code(&self, index: usize) -> u16 {
+        let at = index * self.coding.bits as usize;
+        low_code(word(self.bytes, self.codes + at / 8) >> (at % 8) & low_bits(self.coding.bits))
+    }
+
     /// The text of code `index`.
     #[inline(always)]
     pub(super) fn text(&self, index: usize) -> &'a [u8] {
-        let at = index * self.coding.bits as usize;
-        let word = word(self.bytes, self.codes + at / 8) >> (at % 8);
-        self.coding.tokens.text_of(low_code(word & low_bits(self.coding.bits)))
+        self.coding.tokens.text_of(self.code(index))
     }
 
     /// An error if the codes of `entry` are beyond the end of the section. Their number bounds the memory and the time
@@ -141,7 +158,7 @@ impl<'a> Block<'a> {
     /// Compares the bytes of `entry` with `key` from `matched` on, which is less than its length or equal. Returns the
     /// order of the entry to the key, and the bytes of the key that match.
     #[inline(always)]
-    pub(super) fn compare(&self, entry: Entry, key: &[u8], mut matched: usize) -> (Ordering, usize) {
+    fn compare(&self, entry: Entry, key: &[u8], mut matched: usize) -> (Ordering, usize) {
         for index in entry.first..entry.end {
             let (text, rest) = (self.text(index), &key[matched..]);
             if rest.starts_with(text) {
@@ -155,36 +172,69 @@ impl<'a> Block<'a> {
         (if matched == key.len() { Ordering::Equal } else { Ordering::Less }, matched)
     }
 
+    /// [`Block::compare`] of the first key, whose first `known` bytes are known to be those of `key`.
+    fn compare_head(&self, head: Entry, key: &[u8], known: usize) -> (Ordering, usize) {
+        let (mut first, mut skipped) = (head.first, 0);
+        while first < head.end {
+            let bytes = self.text(first).len();
+            if skipped + bytes > known {
+                break;
+            }
+            skipped += bytes;
+            first += 1;
+        }
+        self.compare(Entry { first, ..head }, key, skipped)
+    }
+
+    /// Where `key` is in the block, whose first key begins with the first `known` bytes of it.
+    pub(super) fn locate(&self, key: &[u8], known: usize) -> Found {
+        let head = self.entry(0, 0);
+        if !self.is_inside(head) {
+            return Found { less: 0, is_equal: false, matched: known };
+        }
+        match self.compare_head(head, key, known) {
+            (Ordering::Less, matched) => self.locate_after_first(key, matched),
+            (order, matched) => Found { less: 0, is_equal: order == Ordering::Equal, matched },
+        }
+    }
+
+    /// Where `key` is in the block, whose first key is not greater and shares `matched` bytes with it. If it is equal,
+    /// it counts as less.
+    pub(super) fn locate_after_first(&self, key: &[u8], mut matched: usize) -> Found {
+        let mut first = self.entry(0, 0).end;
+        for index in 1..self.keys {
+            let entry = self.entry(index, first);
+            first = entry.end;
+            // With a longer prefix, it differs from the key where the one before does, which is less.
+            if entry.prefix > matched {
+                continue;
+            }
+            if entry.prefix < matched || !self.is_inside(entry) {
+                return Found { less: index, is_equal: false, matched };
+            }
+            match self.compare(entry, key, matched) {
+                (Ordering::Less, same) => matched = same,
+                (Ordering::Equal, _) => return Found { less: index, is_equal: true, matched: key.len() },
+                (Ordering::Greater, _) => return Found { less: index, is_equal: false, matched },
+            }
+        }
+        Found { less: self.keys, is_equal: false, matched }
+    }
+
     /// Appends the bytes of `entry` after its prefix to `out`, at least `wanted` if it has so many.
     #[inline(always)]
     pub(super) fn append(&self, entry: Entry, wanted: usize, out: &mut Vec<u8>) {
         let enough = out.len().saturating_add(wanted);
-        for index in entry.first..entry.end {
-            if out.len() >= enough {
-                break;
-            }
-            out.extend_from_slice(self.text(index));
+        let mut first = entry.first;
+        while first < entry.end && out.len() < enough {
+            let count = (entry.end - first).min(PIECE_CODES);
+            let (mut codes, mut ends) = ([0; PIECE_CODES], [0; PIECE_CODES]);
+            let mut texts = [0; PIECE_CODES * TOKEN_BYTES_MAX];
+            (first..).zip(&mut codes[..count]).for_each(|(index, code)| *code = self.code(index));
+            self.coding.tokens.decode(&codes[..count], &mut texts, &mut ends);
+            out.extend_from_slice(texts.get(..ends[count - 1] as usize).unwrap_or_default());
+            first += count;
         }
-    }
-
-    /// The number of keys less than `key`, and whether the next one is `key`.
-    pub(super) fn lower_bound(&self, key: &[u8]) -> (usize, bool) {
-        let (mut matched, mut first) = (0, 0);
-        for index in 0..self.keys {
-            let entry = self.entry(index, first);
-            first = entry.end;
-            match entry.prefix.cmp(&matched) {
-                // It differs from the key where the one before does, which is less.
-                Ordering::Greater => {}
-                Ordering::Less => return (index, false),
-                Ordering::Equal if !self.is_inside(entry) => return (index, false),
-                Ordering::Equal => match self.compare(entry, key, matched) {
-                    (Ordering::Less, same) => matched = same,
-                    (order, _) => return (index, order == Ordering::Equal),
-                },
-            }
-        }
-        (self.keys, false)
     }
 
     /// Appends key `index`, which is less than [`Block::keys`].

@@ -93,15 +93,17 @@ impl FrontIndex {
             return Ok((0, false));
         }
         let mut block = 0_u32;
+        let mut matched = 0;
         for level in separators.iter().rev() {
-            let (less, is_equal) = level.block(block, self.coding())?.lower_bound(key);
-            // The last separator that is not greater. The first one of a level is empty, and that of a block is not
-            // greater, because the level above led here.
-            let child = if is_equal { less } else { less.saturating_sub(1) };
+            // The first separator of the top level is empty. That of another block was found in the level above.
+            let found = level.block(block, self.coding())?.locate_after_first(key, matched);
+            // The last separator that is not greater. The keys of its block begin with it.
+            let child = if found.is_equal { found.less } else { found.less.saturating_sub(1) };
             block = block.saturating_mul(self.block_keys).saturating_add(to_u32(child));
+            matched = found.matched;
         }
-        let (less, is_equal) = keys.block(block, self.coding())?.lower_bound(key);
-        Ok((self.first_rank(block).saturating_add(to_u32(less)).min(self.count), is_equal))
+        let found = keys.block(block, self.coding())?.locate(key, matched);
+        Ok((self.first_rank(block).saturating_add(to_u32(found.less)).min(self.count), found.is_equal))
     }
 
     fn check_range(&self, ranks: &Range<Rank>) -> Result<()> {
