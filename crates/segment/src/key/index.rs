@@ -8,6 +8,12 @@ use basalt_base::Result;
 use super::walk::KeyAutomaton;
 use crate::Rank;
 
+/// Takes a key and its rank.
+pub type VisitKey<'v> = dyn FnMut(Rank, &[u8]) -> Result<ControlFlow<()>> + 'v;
+
+/// Takes a range of ranks that were found.
+pub type FoundRanks<'f> = dyn FnMut(Range<Rank>) -> Result<ControlFlow<()>> + 'f;
+
 /// Sorted distinct keys. The rank of a key is the number of smaller keys.
 ///
 /// The bytes under it were checked by their checksums, but another program may have written them: every method
@@ -36,7 +42,7 @@ pub trait KeyIndex: Send + Sync + fmt::Debug {
     fn scan(
         &self,
         ranks: Range<Rank>,
-        visit: &mut dyn FnMut(Rank, &[u8]) -> Result<ControlFlow<()>>,
+        visit: &mut VisitKey<'_>,
     ) -> Result<()>;
 
     /// Calls `found` with ascending ranges of the ranks in `ranks` whose keys `automaton` accepts. Branches that no
@@ -45,7 +51,7 @@ pub trait KeyIndex: Send + Sync + fmt::Debug {
         &self,
         ranks: Range<Rank>,
         automaton: &mut dyn KeyAutomaton,
-        found: &mut dyn FnMut(Range<Rank>) -> Result<ControlFlow<()>>,
+        found: &mut FoundRanks<'_>,
     ) -> Result<()>;
 
     /// The bytes that it takes in the file.

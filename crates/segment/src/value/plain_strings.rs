@@ -29,8 +29,6 @@ use crate::file::{Bytes, ComponentReader, PendingComponent, Spool, SpoolPlace};
 
 pub(super) const ENCODING: &str = "strings";
 
-/// Strings between checks of the query.
-const CHECKED_ROWS: usize = 4096;
 /// Strings whose bytes are prefetched before they are read.
 const PREFETCHED_ROWS: usize = 64;
 /// Strings that are read at a time by a scan.
