@@ -62,21 +62,21 @@ impl Tokens {
     #[inline]
     pub fn append(&self, codes: &[u16], out: &mut Vec<u8>) {
         for codes in codes.chunks(CODES_OF_A_PIECE) {
-            self.append_piece(codes, out);
+            let mut room = Room::of(self, codes.len(), out);
+            codes.iter().for_each(|&code| room.put(code));
         }
     }
 
     /// Appends the string whose codes [`Tokens::pack`] wrote. Any bytes are some string.
     #[inline]
     pub fn append_packed(&self, packed: &[u8], out: &mut Vec<u8>) {
-        let mut codes = [0; CODES_OF_A_PIECE];
         match self.bits {
-            12 => self.append_words::<12>(packed, &mut codes, out),
-            14 => self.append_words::<14>(packed, &mut codes, out),
+            12 => self.append_words::<12>(packed, out),
+            14 => self.append_words::<14>(packed, out),
             16 => {
                 for packed in packed.as_chunks().0.chunks(CODES_OF_A_PIECE) {
-                    codes.iter_mut().zip(packed).for_each(|(code, bytes)| *code = u16::from_le_bytes(*bytes));
-                    self.append_piece(&codes[..packed.len()], out);
+                    let mut room = Room::of(self, packed.len(), out);
+                    packed.iter().for_each(|code| room.put(u16::from_le_bytes(*code)));
                 }
             }
             bits => {
@@ -88,60 +88,75 @@ impl Tokens {
     }
 
     #[inline(always)]
-    fn append_words<const BITS: usize>(
-        &self,
-        packed: &[u8],
-        codes: &mut [u16; CODES_OF_A_PIECE],
-        out: &mut Vec<u8>,
-    ) {
+    fn append_words<const BITS: usize>(&self, packed: &[u8], out: &mut Vec<u8>) {
         for packed in packed.chunks(CODES_OF_A_PIECE * BITS / 8) {
             let count = packed.len() * 8 / BITS;
-            fill::<BITS>(packed, &mut codes[..count.next_multiple_of(CODES_AT_ONCE)]);
-            self.append_piece(&codes[..count], out);
+            let mut room = Room::of(self, count, out);
+            for word in 0..count / CODES_AT_ONCE {
+                codes_of::<BITS>(packed, word).into_iter().for_each(|code| room.put(code));
+            }
+            let last = codes_of::<BITS>(packed, count / CODES_AT_ONCE);
+            last[..count % CODES_AT_ONCE].iter().for_each(|&code| room.put(code));
         }
     }
+}
 
-    /// [`Tokens::append`] of a few codes.
+/// Room for the texts of some codes at the end of a list of bytes.
+struct Room<'a> {
+    texts: &'a [Text],
+    lengths: &'a [u8],
+    out: &'a mut Vec<u8>,
+    /// The end of the texts that were put.
+    at: usize,
+}
+
+impl<'a> Room<'a> {
     #[inline(always)]
-    fn append_piece(&self, codes: &[u16], out: &mut Vec<u8>) {
-        out.reserve(codes.len() * TOKEN_BYTES_MAX);
+    fn of(tokens: &'a Tokens, codes: usize, out: &'a mut Vec<u8>) -> Room<'a> {
+        out.reserve(codes * TOKEN_BYTES_MAX);
         // Both lengths are the number of codes, a power of two.
-        let (texts, lengths) = (self.texts.as_slice(), &self.lengths[..self.texts.len()]);
-        let mask = texts.len() - 1;
-        let start = out.len();
-        let mut at = start;
-        for &code in codes {
-            let code = usize::from(code) & mask;
-            // SAFETY: `at` is at most `start` and the lengths of the codes before this one, each of which is at most
-            // `TOKEN_BYTES_MAX`: tokens are added and read with such a length. So there is room for one more token.
-            unsafe { out.as_mut_ptr().add(at).cast::<Text>().write(texts[code]) };
-            at += usize::from(lengths[code]);
-        }
-        // SAFETY: each token began where the one before ended, so all bytes before `at` were written.
-        unsafe { out.set_len(at) };
+        let (texts, lengths) = (tokens.texts.as_slice(), &tokens.lengths[..tokens.texts.len()]);
+        Room { texts, lengths, at: out.len(), out }
+    }
+
+    /// Appends the text of a code.
+    #[inline(always)]
+    fn put(&mut self, code: u16) {
+        let code = usize::from(code) & (self.texts.len() - 1);
+        assert!(self.at + TOKEN_BYTES_MAX <= self.out.capacity(), "there is room for each code");
+        // SAFETY: the assertion says that there is room for a whole text.
+        unsafe { self.out.as_mut_ptr().add(self.at).cast::<Text>().write(self.texts[code]) };
+        self.at += usize::from(self.lengths[code]);
+    }
+}
+
+impl Drop for Room<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: each text was written whole where the one before ends, and a text is not longer than
+        // `TOKEN_BYTES_MAX`: tokens are added and read with such a length. So all bytes before `at` were written.
+        unsafe { self.out.set_len(self.at) };
     }
 }
 
 fn unpack_words<const BITS: usize>(packed: &[u8], codes: &mut Vec<u16>) {
     let (start, count) = (codes.len(), packed.len() * 8 / BITS);
     codes.resize(start + count.next_multiple_of(CODES_AT_ONCE), 0);
-    fill::<BITS>(packed, &mut codes[start..]);
+    let words = codes[start..].as_chunks_mut::<CODES_AT_ONCE>().0.iter_mut().enumerate();
+    words.for_each(|(word, codes)| *codes = codes_of::<BITS>(packed, word));
     codes.truncate(start + count);
 }
 
-/// Fills `codes`, four at a time. The codes after the last byte are zeroes.
+/// Four codes; zeroes after the last byte.
 #[inline(always)]
-fn fill<const BITS: usize>(packed: &[u8], codes: &mut [u16]) {
+fn codes_of<const BITS: usize>(packed: &[u8], word: usize) -> [u16; CODES_AT_ONCE] {
     const { assert!((BITS * CODES_AT_ONCE).is_multiple_of(8) && BITS * CODES_AT_ONCE <= 64) };
-    let step = BITS * CODES_AT_ONCE / 8;
-    for (index, codes) in codes.as_chunks_mut::<CODES_AT_ONCE>().0.iter_mut().enumerate() {
-        let rest = packed.get(index * step..).unwrap_or_default();
-        let word = match rest.first_chunk::<WORD_BYTES>() {
-            Some(bytes) => u64::from_le_bytes(*bytes),
-            None => rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
-        };
-        *codes = [0, 1, 2, 3].map(|code| low_code::<BITS>(word >> (code * BITS)));
-    }
+    let rest = packed.get(word * (BITS * CODES_AT_ONCE / 8)..).unwrap_or_default();
+    let word = match rest.first_chunk::<WORD_BYTES>() {
+        Some(bytes) => u64::from_le_bytes(*bytes),
+        None => rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+    };
+    [0, 1, 2, 3].map(|code| low_code::<BITS>(word >> (code * BITS)))
 }
 
 #[inline(always)]

@@ -4,7 +4,6 @@ use std::ops::{ControlFlow, Range};
 
 use arrow::array::ArrayRef;
 use basalt_base::Result;
-use basalt_base::query::checkpoint;
 
 use super::array::StringArray;
 use super::encoding::RecordDecoder;
@@ -12,9 +11,6 @@ use super::records::Records;
 use crate::Rank;
 use crate::file::ComponentReader;
 use crate::value::{ColumnStore, StringStore};
-
-/// Ranks after which a read asks whether its query goes on.
-const CHECKED_RANKS: usize = 1 << 12;
 
 /// Strings by rank.
 #[derive(Debug)]
@@ -38,14 +34,8 @@ impl<D: RecordDecoder> ColumnStore for DecodedStrings<D> {
     }
 
     fn take(&self, ranks: &[Rank]) -> Result<ArrayRef> {
-        let (mut array, mut buffer) = (StringArray::with_capacity(ranks.len()), Vec::new());
-        for ranks in ranks.chunks(CHECKED_RANKS) {
-            checkpoint()?;
-            for &rank in ranks {
-                let record = self.records.get(rank, &mut buffer)?;
-                array.push(|out| self.decoder.append(record, out))?;
-            }
-        }
+        let mut array = StringArray::with_capacity(ranks.len());
+        self.records.take(ranks, |record| array.push(|out| self.decoder.append(record, out)))?;
         Ok(array.finish())
     }
 

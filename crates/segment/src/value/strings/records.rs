@@ -18,6 +18,8 @@ use crate::Rank;
 use crate::bits::{Offsets, OffsetsBuilder};
 use crate::file::{Bytes, ComponentReader, PendingComponent, Spool, SpoolPlace};
 
+/// Ranks whose records are prefetched before they are read.
+const PREFETCHED_RANKS: usize = 64;
 /// Ranks whose offsets are unpacked together.
 const SCANNED_RANKS: Rank = 1 << 10;
 /// Bytes that a scan reads at once, but for longer records.
@@ -73,6 +75,25 @@ impl Records {
     pub(super) fn get<'a>(&'a self, rank: Rank, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
         let Range { start, end } = self.offsets.range(rank)?;
         self.bytes.read(position(start)?..position(end)?, buffer)
+    }
+
+    /// Visits the records of `ranks`, in that order.
+    pub(super) fn take(&self, ranks: &[Rank], mut visit: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let (mut places, mut buffer) = (Vec::with_capacity(ranks.len().min(PREFETCHED_RANKS)), Vec::new());
+        for ranks in ranks.chunks(PREFETCHED_RANKS) {
+            checkpoint()?;
+            places.clear();
+            for &rank in ranks {
+                let Range { start, end } = self.offsets.range(rank)?;
+                let place = position(start)?..position(end)?;
+                self.bytes.prefetch(place.start);
+                places.push(place);
+            }
+            for place in &places {
+                visit(self.bytes.read(place.clone(), &mut buffer)?)?;
+            }
+        }
+        Ok(())
     }
 
     /// Visits consecutive records until `visit` breaks.
