@@ -8,11 +8,8 @@ use basalt_base::Result;
 use super::walk::KeyAutomaton;
 use crate::Rank;
 
-/// Takes a key and its rank.
-pub type VisitKey<'v> = dyn FnMut(Rank, &[u8]) -> Result<ControlFlow<()>> + 'v;
-
-/// Takes a range of ranks that were found.
-pub type FoundRanks<'f> = dyn FnMut(Range<Rank>) -> Result<ControlFlow<()>> + 'f;
+/// Whether a visitor wants more.
+pub type Flow = Result<ControlFlow<()>>;
 
 /// Sorted distinct keys. The rank of a key is the number of smaller keys.
 ///
@@ -39,11 +36,7 @@ pub trait KeyIndex: Send + Sync + fmt::Debug {
     fn key(&self, rank: Rank, out: &mut Vec<u8>) -> Result<()>;
 
     /// Visits the keys of `ranks` in order, until `visit` breaks.
-    fn scan(
-        &self,
-        ranks: Range<Rank>,
-        visit: &mut VisitKey<'_>,
-    ) -> Result<()>;
+    fn scan(&self, ranks: Range<Rank>, visit: &mut dyn FnMut(Rank, &[u8]) -> Flow) -> Result<()>;
 
     /// Calls `found` with ascending ranges of the ranks in `ranks` whose keys `automaton` accepts. Branches that no
     /// accepted key can have are not visited.
@@ -51,7 +44,7 @@ pub trait KeyIndex: Send + Sync + fmt::Debug {
         &self,
         ranks: Range<Rank>,
         automaton: &mut dyn KeyAutomaton,
-        found: &mut FoundRanks<'_>,
+        found: &mut dyn FnMut(Range<Rank>) -> Flow,
     ) -> Result<()>;
 
     /// The bytes that it takes in the file.

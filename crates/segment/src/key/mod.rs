@@ -21,7 +21,7 @@ mod walk_sorted;
 #[cfg(test)]
 mod conformance;
 
-pub use index::{FoundRanks, KeyIndex, VisitKey};
+pub use index::{Flow, KeyIndex};
 pub use limits::KEY_BYTES_MAX;
 pub use registry::{KeyIndexBuilder, open_key_index};
 pub use sample::KeySample;
