@@ -265,11 +265,6 @@ impl Ascending {
         (start + low, low < self.numbers(index) && block.get(low) == number)
     }
 
-    /// How many numbers are less than `number`.
-    pub(crate) fn lower_bound(&self, number: u64) -> usize {
-        self.locate(number).0
-    }
-
     /// Calls `take` with the numbers of `range`, as far as they exist.
     pub(crate) fn for_each<E>(
         &self,
