@@ -1,3 +1,5 @@
+//! Indexes of fixed-size keys find what a sorted list has.
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;

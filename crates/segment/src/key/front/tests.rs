@@ -1,3 +1,5 @@
+//! The index of front-coded keys finds what a sorted list has.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -66,7 +66,7 @@ struct Distinct<'a> {
     strings: Vec<&'a [u8]>,
     rows: f64,
     bytes: f64,
-    /// Of the sample, the part that is distinct.
+    /// The part of the sample that is distinct.
     rows_part: f64,
     bytes_part: f64,
     /// Whether the sample is most of the column.

@@ -1,3 +1,5 @@
+//! Every store of strings gives back what was put in.
+
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
