@@ -28,7 +28,8 @@ fn check(mut keys: Vec<Vec<u8>>, probes: &[Vec<u8>]) {
     for access in [Access::Mapped, Access::Read] {
         let index = open(&dir, &parts, access).expect("an index");
         check_index(&index, &keys, probes);
-        assert_eq!(index.stored_bytes(), parts.sections.iter().map(|section| section.len() as u64).sum());
+        let stored: u64 = parts.sections.iter().map(|section| section.len() as u64).sum();
+        assert_eq!(index.stored_bytes(), stored);
     }
 }
 
