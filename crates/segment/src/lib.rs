@@ -10,6 +10,7 @@
 //! - [`bits`]: integers in as few bits as they need: packed numbers and offsets.
 //! - [`file`]: the container: header, sections with checksums, directory. It knows nothing of rows.
 //! - [`key`]: key indexes: key to rank, rank to key, ranges, automaton search. One file for each encoding.
+//! - [`filter`]: refuses most keys that are not there.
 //! - [`value`]: column stores: rank to value. One file for each encoding.
 //! - [`search`]: automata over bytes and over tokens, and the literals that prune them.
 //! - [`trigram`]: posting lists of trigrams, which tell the blocks of rows that may match.
@@ -21,6 +22,7 @@
 
 pub mod bits;
 pub mod file;
+pub mod filter;
 pub mod key;
 pub mod search;
 pub mod trigram;
