@@ -1,5 +1,6 @@
 //! What every key index promises, checked against a sorted list of its keys.
 
+use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
 
 use basalt_base::Result;
@@ -121,6 +122,7 @@ pub(crate) struct Toy<'a> {
     wanted: &'a [u8],
     /// A state is a suffix of the bytes read, as long as `wanted` at most.
     states: Vec<Vec<u8>>,
+    known: HashMap<Vec<u8>, u32>,
 }
 
 const DEAD: u32 = 0;
@@ -129,7 +131,7 @@ const START: u32 = 2;
 
 impl<'a> Toy<'a> {
     pub(crate) fn new(wanted: &'a [u8]) -> Toy<'a> {
-        Toy { wanted, states: vec![Vec::new(), Vec::new(), b"^".to_vec()] }
+        Toy { wanted, states: vec![Vec::new(), Vec::new(), b"^".to_vec()], known: HashMap::new() }
     }
 
     fn matches(wanted: &[u8], key: &[u8]) -> bool {
@@ -159,13 +161,11 @@ impl KeyAutomaton for Toy<'_> {
         let before = if state == START { &[][..] } else { &self.states[state as usize] };
         let mut suffix = [before, &[byte]].concat();
         suffix.drain(..suffix.len().saturating_sub(self.wanted.len()));
-        let known = self.states[START as usize + 1..].iter().position(|known| *known == suffix);
-        Ok(known.unwrap_or_else(|| {
-            self.states.push(suffix);
-            self.states.len() - 2 - START as usize
-        }) as u32
-            + START
-            + 1)
+        let number = self.states.len() as u32;
+        Ok(*self.known.entry(suffix).or_insert_with_key(|suffix| {
+            self.states.push(suffix.clone());
+            number
+        }))
     }
 
     fn accepts(&mut self, state: u32) -> Result<bool> {

@@ -7,14 +7,20 @@
 //! - [`fixed`]: keys of one length: integers and arrays.
 //! - [`sample`]: the first pass over the keys, which chooses an encoding.
 //! - [`registry`]: the list of encodings.
+//! - [`walk_sorted`], [`ranges`]: an automaton search by lookups, and its results.
+//! - [`prefix`], [`levenshtein`]: automata for prefixes and for edit distances.
+//! - [`secondary`]: from values of other columns to ranks.
 
 mod fixed;
 mod front;
 mod index;
+mod levenshtein;
 mod limits;
+mod prefix;
 mod ranges;
 mod registry;
 mod sample;
+mod secondary;
 mod walk;
 mod walk_sorted;
 
@@ -22,7 +28,10 @@ mod walk_sorted;
 mod conformance;
 
 pub use index::{Flow, KeyIndex};
+pub use levenshtein::{DISTANCE_MAX, LevenshteinAutomaton};
 pub use limits::KEY_BYTES_MAX;
+pub use prefix::PrefixAutomaton;
 pub use registry::{KeyIndexBuilder, open_key_index};
 pub use sample::KeySample;
+pub use secondary::{SecondaryIndex, SecondaryIndexBuilder};
 pub use walk::KeyAutomaton;

@@ -4,26 +4,24 @@ use std::ops::{ControlFlow, Range};
 
 use basalt_base::Result;
 
+use super::index::Flow;
 use crate::Rank;
 
 /// Hands out ascending ranges inside of the range of a search.
 pub(super) struct Ranges<'a> {
-    found: &'a mut dyn FnMut(Range<Rank>) -> Result<ControlFlow<()>>,
+    found: &'a mut dyn FnMut(Range<Rank>) -> Flow,
     end: Rank,
     /// The range that was not handed out yet.
     pending: Range<Rank>,
 }
 
 impl<'a> Ranges<'a> {
-    pub(super) fn new(
-        all: Range<Rank>,
-        found: &'a mut dyn FnMut(Range<Rank>) -> Result<ControlFlow<()>>,
-    ) -> Ranges<'a> {
+    pub(super) fn new(all: Range<Rank>, found: &'a mut dyn FnMut(Range<Rank>) -> Flow) -> Ranges<'a> {
         Ranges { found, end: all.end, pending: all.start..all.start }
     }
 
     /// Adds ranks. Those that were added before, and those outside of the range of the search, are passed over.
-    pub(super) fn add(&mut self, ranks: Range<Rank>) -> Result<ControlFlow<()>> {
+    pub(super) fn add(&mut self, ranks: Range<Rank>) -> Flow {
         let ranks = ranks.start.max(self.pending.end)..ranks.end.min(self.end);
         if ranks.is_empty() {
             return Ok(ControlFlow::Continue(()));
@@ -37,7 +35,7 @@ impl<'a> Ranges<'a> {
         Ok(flow)
     }
 
-    fn hand_out(&mut self) -> Result<ControlFlow<()>> {
+    fn hand_out(&mut self) -> Flow {
         match self.pending.is_empty() {
             true => Ok(ControlFlow::Continue(())),
             false => (self.found)(self.pending.clone()),

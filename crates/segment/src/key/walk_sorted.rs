@@ -3,12 +3,12 @@
 //! The states after each byte of a key are kept, so that the next key continues after their common prefix. After a
 //! prefix that decides all keys which begin with it, the search goes on with the next key without it.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use basalt_base::Result;
 use basalt_base::query::checkpoint;
 
-use super::index::KeyIndex;
+use super::index::{Flow, KeyIndex};
 use super::limits::{after_prefix, common_prefix};
 use super::ranges::Ranges;
 use super::walk::KeyAutomaton;
@@ -22,7 +22,7 @@ pub(super) fn walk_sorted(
     index: &dyn KeyIndex,
     ranks: Range<Rank>,
     automaton: &mut dyn KeyAutomaton,
-    found: &mut dyn FnMut(Range<Rank>) -> Result<ControlFlow<()>>,
+    found: &mut dyn FnMut(Range<Rank>) -> Flow,
 ) -> Result<()> {
     let mut states = vec![automaton.start()?];
     let (mut last, mut key): (Vec<u8>, Vec<u8>) = (Vec::new(), Vec::new());

@@ -17,7 +17,7 @@
     warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
 )]
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use basalt_base::query::checkpoint;
 use basalt_base::region::Section;
@@ -27,7 +27,7 @@ use super::{ARRAY, FIXED_BYTES_MAX};
 use crate::file::{ComponentReader, PendingComponent, Spool, SpoolPlace};
 use crate::key::limits::after_prefix;
 use crate::key::walk_sorted::walk_sorted;
-use crate::key::{KeyAutomaton, KeyIndex};
+use crate::key::{Flow, KeyAutomaton, KeyIndex};
 use crate::{Place, ROWS_MAX, Rank};
 
 const KEYS_OF_A_CHECKPOINT: u32 = 8192;
@@ -206,11 +206,7 @@ impl KeyIndex for ArrayIndex {
         Ok(())
     }
 
-    fn scan(
-        &self,
-        ranks: Range<Rank>,
-        visit: &mut dyn FnMut(Rank, &[u8]) -> Result<ControlFlow<()>>,
-    ) -> Result<()> {
+    fn scan(&self, ranks: Range<Rank>, visit: &mut dyn FnMut(Rank, &[u8]) -> Flow) -> Result<()> {
         self.check_range(&ranks)?;
         let mut key = self.prefix.to_vec();
         for rank in ranks {
@@ -230,7 +226,7 @@ impl KeyIndex for ArrayIndex {
         &self,
         ranks: Range<Rank>,
         automaton: &mut dyn KeyAutomaton,
-        found: &mut dyn FnMut(Range<Rank>) -> Result<ControlFlow<()>>,
+        found: &mut dyn FnMut(Range<Rank>) -> Flow,
     ) -> Result<()> {
         self.check_range(&ranks)?;
         walk_sorted(self, ranks, automaton, found)

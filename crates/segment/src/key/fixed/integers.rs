@@ -12,7 +12,7 @@
     warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
 )]
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use basalt_base::query::checkpoint;
 use basalt_base::{Error, Result};
@@ -22,7 +22,7 @@ use crate::bits::ascending::{Ascending, AscendingBuilder};
 use crate::file::{ComponentReader, PendingComponent, SpoolPlace};
 use crate::key::limits::after_prefix;
 use crate::key::walk_sorted::walk_sorted;
-use crate::key::{KeyAutomaton, KeyIndex};
+use crate::key::{Flow, KeyAutomaton, KeyIndex};
 use crate::{Place, ROWS_MAX, Rank};
 
 /// Keys between two checkpoints.
@@ -173,11 +173,7 @@ impl IntegersIndex {
         }
     }
 
-    fn for_each(
-        &self,
-        ranks: Range<Rank>,
-        mut take: impl FnMut(Rank, u64) -> Result<ControlFlow<()>>,
-    ) -> Result<()> {
+    fn for_each(&self, ranks: Range<Rank>, mut take: impl FnMut(Rank, u64) -> Flow) -> Result<()> {
         let mut rank = ranks.start;
         // `Err(None)` ends the loop.
         let mut step = |number: u64| -> std::result::Result<(), Option<Error>> {
@@ -247,11 +243,7 @@ impl KeyIndex for IntegersIndex {
         Ok(())
     }
 
-    fn scan(
-        &self,
-        ranks: Range<Rank>,
-        visit: &mut dyn FnMut(Rank, &[u8]) -> Result<ControlFlow<()>>,
-    ) -> Result<()> {
+    fn scan(&self, ranks: Range<Rank>, visit: &mut dyn FnMut(Rank, &[u8]) -> Flow) -> Result<()> {
         self.check_range(&ranks)?;
         self.for_each(ranks, |rank, number| {
             visit(rank, &number.to_be_bytes()[INTEGER_BYTES_MAX - self.bytes..])
@@ -262,7 +254,7 @@ impl KeyIndex for IntegersIndex {
         &self,
         ranks: Range<Rank>,
         automaton: &mut dyn KeyAutomaton,
-        found: &mut dyn FnMut(Range<Rank>) -> Result<ControlFlow<()>>,
+        found: &mut dyn FnMut(Range<Rank>) -> Flow,
     ) -> Result<()> {
         self.check_range(&ranks)?;
         walk_sorted(self, ranks, automaton, found)

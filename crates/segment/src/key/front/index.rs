@@ -5,7 +5,7 @@
     warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
 )]
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use basalt_base::query::checkpoint;
 use basalt_base::{Error, Result};
@@ -16,7 +16,7 @@ use super::level::Level;
 use super::search::Search;
 use crate::file::ComponentReader;
 use crate::key::limits::after_prefix;
-use crate::key::{KeyAutomaton, KeyIndex};
+use crate::key::{Flow, KeyAutomaton, KeyIndex};
 use crate::{Place, ROWS_MAX, Rank};
 
 /// The most levels: the number of keys is divided by at least two from one to the next.
@@ -140,11 +140,7 @@ impl KeyIndex for FrontIndex {
         Ok(())
     }
 
-    fn scan(
-        &self,
-        ranks: Range<Rank>,
-        visit: &mut dyn FnMut(Rank, &[u8]) -> Result<ControlFlow<()>>,
-    ) -> Result<()> {
+    fn scan(&self, ranks: Range<Rank>, visit: &mut dyn FnMut(Rank, &[u8]) -> Flow) -> Result<()> {
         self.check_range(&ranks)?;
         if ranks.is_empty() {
             return Ok(());
@@ -175,7 +171,7 @@ impl KeyIndex for FrontIndex {
         &self,
         ranks: Range<Rank>,
         automaton: &mut dyn KeyAutomaton,
-        found: &mut dyn FnMut(Range<Rank>) -> Result<ControlFlow<()>>,
+        found: &mut dyn FnMut(Range<Rank>) -> Flow,
     ) -> Result<()> {
         self.check_range(&ranks)?;
         Search::new(self, ranks, automaton, found)?.run()

@@ -15,7 +15,7 @@ use super::index::FrontIndex;
 use crate::Rank;
 use crate::key::limits::{after_prefix, common_prefix};
 use crate::key::ranges::Ranges;
-use crate::key::{KeyAutomaton, KeyIndex};
+use crate::key::{Flow, KeyAutomaton, KeyIndex};
 
 /// Blocks between two checkpoints.
 const BLOCKS_OF_A_CHECKPOINT: u32 = 16;
@@ -45,7 +45,7 @@ impl<'a> Search<'a> {
         index: &'a FrontIndex,
         ranks: Range<Rank>,
         automaton: &'a mut dyn KeyAutomaton,
-        found: &'a mut dyn FnMut(Range<Rank>) -> Result<ControlFlow<()>>,
+        found: &'a mut dyn FnMut(Range<Rank>) -> Flow,
     ) -> Result<Search<'a>> {
         let start = automaton.start()?;
         let ranges = Ranges::new(ranks.clone(), found);
@@ -99,7 +99,7 @@ impl<'a> Search<'a> {
         Ok((next > index).then_some((rank, next)))
     }
 
-    fn visit(&mut self, block: Block<'_>, index: u32) -> Result<ControlFlow<()>> {
+    fn visit(&mut self, block: Block<'_>, index: u32) -> Flow {
         let mut first = 0;
         for (rank, at) in (self.index.first_rank(index)..self.ranks.end).zip(0..block.keys()) {
             let entry = block.entry(at, first);
@@ -157,7 +157,7 @@ impl<'a> Search<'a> {
     }
 
     /// Walks over `bytes` until the key is decided.
-    fn step(&mut self, bytes: &[u8]) -> Result<ControlFlow<()>> {
+    fn step(&mut self, bytes: &[u8]) -> Flow {
         let mut state = self.states.last().copied().unwrap_or(0);
         for &byte in bytes {
             state = self.automaton.next(state, byte)?;
