@@ -13,7 +13,11 @@ use std::time::Instant;
 use basalt_base::Result;
 use basalt_base::fs::{FaultyStorage, PendingFile, Storage};
 use basalt_segment::file::{Access, Features, SegmentFile, SegmentWriter, SpoolPlace};
-use basalt_segment::key::{KeyIndex, KeyIndexBuilder, KeySample, open_key_index};
+use basalt_segment::filter::{KeyFilter, KeyFilterBuilder};
+use basalt_segment::key::{
+    KeyIndex, KeyIndexBuilder, KeySample, LevenshteinAutomaton, SecondaryIndex, SecondaryIndexBuilder,
+    open_key_index,
+};
 
 const INTEGERS: u64 = 1_000_000;
 const LOOKUPS: usize = 200_000;
@@ -42,11 +46,11 @@ fn run(name: &str, mut keys: Vec<Vec<u8>>) -> Result<()> {
     keys.dedup();
     let bytes: usize = keys.iter().map(Vec::len).sum();
     let label = format!("{name} ({} B)", bytes / keys.len().max(1));
-    let (start, file) = (Instant::now(), write(&keys)?);
-    let build = start.elapsed().as_nanos() as usize / keys.len();
+    let (file, build) = write(&keys)?;
     let index = open_key_index(&file, "key")?;
     let encoding = file.component("key")?.encoding().to_owned();
     print_row(&label, &keys, &encoding, index.stored_bytes() as usize, build, &Ours(index.as_ref()));
+    print_searches(&label, &keys, index.as_ref(), &file)?;
     let start = Instant::now();
     let entries = keys.iter().zip(0_u64..);
     let map = fst::Map::from_iter(entries).map_err(basalt_base::Error::logical)?;
@@ -55,22 +59,66 @@ fn run(name: &str, mut keys: Vec<Vec<u8>>) -> Result<()> {
     Ok(())
 }
 
-fn write(keys: &[Vec<u8>]) -> Result<SegmentFile> {
+/// A file with the index, and the nanoseconds a key that its index took.
+fn write(keys: &[Vec<u8>]) -> Result<(SegmentFile, usize)> {
     let storage: Arc<dyn Storage> = Arc::new(FaultyStorage::new());
     storage.create_dir_all(Path::new("/spools"))?;
     let place = SpoolPlace::new(Arc::clone(&storage), PathBuf::from("/spools"));
-    let mut sample = KeySample::default();
+    let (start, mut sample) = (Instant::now(), KeySample::default());
     keys.iter().try_for_each(|key| sample.add(key))?;
     let mut builder = KeyIndexBuilder::new("key", sample, &place)?;
     keys.iter().try_for_each(|key| builder.push(key))?;
+    let index = builder.finish()?;
+    let build = start.elapsed().as_nanos() as usize / keys.len();
+    let mut reversed = SecondaryIndexBuilder::new("index/reversed", &place);
+    let mut filter = KeyFilterBuilder::new("filter", keys.len() as u64, &place);
+    for (key, rank) in keys.iter().zip(0..) {
+        let value: Vec<u8> = key.iter().rev().copied().collect();
+        reversed.push(&value, rank)?;
+        filter.push(key)?;
+    }
     let path = Path::new("/spools/keys.seg");
     let pending = PendingFile::write_with(storage.as_ref(), path, |out| {
         let mut writer = SegmentWriter::begin(out, 1, Features::default())?;
-        builder.finish()?.into_iter().try_for_each(|component| writer.add(component))?;
+        let components = reversed.finish()?.into_iter().chain([filter.finish()?]);
+        components.chain(index).try_for_each(|component| writer.add(component))?;
         writer.finish(keys.len() as u64, 0).map(drop)
     })?;
     pending.publish(storage.as_ref())?;
-    SegmentFile::open(storage.as_ref(), path, Access::Read)
+    Ok((SegmentFile::open(storage.as_ref(), path, Access::Read)?, build))
+}
+
+/// Times of searches for a key with one edit, of a secondary index from reversed keys, and of a filter.
+fn print_searches(name: &str, keys: &[Vec<u8>], index: &dyn KeyIndex, file: &SegmentFile) -> Result<()> {
+    if let Ok(text) = std::str::from_utf8(&keys[keys.len() / 2]) {
+        let start = Instant::now();
+        let mut automaton = LevenshteinAutomaton::new(text, 1)?;
+        let mut found = 0;
+        index.search(0..index.len(), &mut automaton, &mut |ranks| {
+            found += ranks.len();
+            Ok(ControlFlow::Continue(()))
+        })?;
+        println!("{name:<22} {found} keys with at most one edit in {:?}", start.elapsed());
+    }
+    let secondary = SecondaryIndex::open(file, "index/reversed")?;
+    let ranks: Vec<usize> = (0..LOOKUPS as u64).map(|at| (mixed(at) % keys.len() as u64) as usize).collect();
+    let reversed: Vec<Vec<u8>> =
+        ranks.iter().map(|&rank| keys[rank].iter().rev().copied().collect()).collect();
+    let (start, mut out) = (Instant::now(), Vec::new());
+    reversed.iter().try_for_each(|value| secondary.find(value, &mut out))?;
+    let find = start.elapsed().as_nanos() as usize / LOOKUPS;
+    assert!(out.iter().zip(&ranks).all(|(&found, &rank)| found as usize == rank));
+    let filter = KeyFilter::open(file, "filter")?;
+    let start = Instant::now();
+    let passed = reversed.iter().filter(|key| filter.may_contain(key)).count();
+    let lookup = start.elapsed().as_nanos() as usize / LOOKUPS;
+    let each = |bytes: u64| bytes as f64 / keys.len() as f64;
+    println!(
+        "{name:<22} secondary {:.2} B/row, find {find}; filter {:.2} B/key, lookup {lookup}, {passed} of {LOOKUPS} pass",
+        each(secondary.stored_bytes()),
+        each(filter.stored_bytes())
+    );
+    Ok(())
 }
 
 /// What is measured of an index.
