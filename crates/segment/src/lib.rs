@@ -7,6 +7,7 @@
 //!
 //! # Where to look
 //!
+//! - [`build`] writes a segment in two passes over a [`RowSource`]; [`Segment`] opens it.
 //! - [`bits`]: integers in as few bits as they need: packed numbers and offsets.
 //! - [`file`]: the container: header, sections with checksums, directory. It knows nothing of rows.
 //! - [`key`]: key indexes: key to rank, rank to key, ranges, automaton search. One file for each encoding.
@@ -28,9 +29,20 @@ pub mod search;
 pub mod trigram;
 pub mod value;
 
+mod build;
 mod error;
+mod rows;
+mod segment;
+mod spec;
 
+#[cfg(test)]
+mod tests;
+
+pub use build::{Built, build};
 pub use error::{Corrupt, Place};
+pub use rows::{RowBlock, RowSource};
+pub use segment::{Segment, SegmentColumn};
+pub use spec::{ColumnSpec, SegmentSpec};
 
 /// The position of a row in key order.
 pub type Rank = u32;

@@ -6,7 +6,7 @@ use arrow::array::{Array, ArrayRef, UInt32Array, new_empty_array};
 use arrow::datatypes::DataType;
 use basalt_base::Result;
 
-use super::{ColumnSample, ColumnStore, StoreBuilder, choose, open};
+use super::{ColumnSample, ColumnStore, StoreBuilder, StringEncoding, choose, open};
 use crate::file::Access;
 use crate::file::testing::{Parts, TestDir, each_damage};
 
@@ -22,7 +22,10 @@ pub(crate) fn components(mut builder: Box<dyn StoreBuilder>, arrays: &[ArrayRef]
 pub(crate) fn chosen(arrays: &[ArrayRef], data_type: &DataType, dir: &TestDir) -> Vec<Parts> {
     let mut sample = ColumnSample::new(data_type, 1 << 20).expect("a type with a store");
     arrays.iter().for_each(|array| sample.add(array).expect("a sample"));
-    components(choose(NAME, data_type, &sample, dir.place()).expect("an encoding"), arrays)
+    components(
+        choose(NAME, data_type, StringEncoding::Auto, &sample, dir.place()).expect("an encoding"),
+        arrays,
+    )
 }
 
 /// The values of a store are those of the arrays, in any order and in both ways of access.

@@ -50,4 +50,5 @@ pub use bound::ZoneBound;
 pub use registry::{choose, open};
 pub use sample::ColumnSample;
 pub use store::{ColumnStore, StoreBuilder, StringStore};
+pub use strings::StringEncoding;
 pub use zones::{Zones, ZonesBuilder};

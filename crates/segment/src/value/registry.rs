@@ -29,11 +29,12 @@ const DEPTH_MAX: u32 = 64;
 /// Codes of strings must take this share of the strings' bytes.
 const CODES_SHARE_MAX: f64 = 0.5;
 
-/// A builder with the encoding that takes the fewest bits for a column of which `sample` has seen all values. Its
-/// components are called `name`, and `name/...` for the nested ones.
+/// A builder with the encoding that takes the fewest bits for a column of which `sample` has seen all values, or with
+/// the `encoding` of strings that is not [`StringEncoding::Auto`]. Its components are called `name`, and `name/...` for the nested ones.
 pub fn choose(
     name: &str,
     data_type: &DataType,
+    encoding: StringEncoding,
     sample: &ColumnSample,
     place: &SpoolPlace,
 ) -> Result<Box<dyn StoreBuilder>> {
@@ -42,14 +43,15 @@ pub fn choose(
         (ValueStats::LargeNumbers, _) => {
             plain_values(name, data_type, "decimals with more than 64 bits".to_owned(), place)?
         }
-        (ValueStats::Strings(_), _) => strings(name, data_type, sample, place)?,
+        (ValueStats::Strings(_), _) => strings(name, data_type, encoding, sample, place)?,
         (ValueStats::List(element), DataType::List(field)) => {
-            let nested = choose(&nested_name(name, list::ELEMENTS), field.data_type(), element, place)?;
+            let nested =
+                choose(&nested_name(name, list::ELEMENTS), field.data_type(), encoding, element, place)?;
             Box::new(ListBuilder::new(component(name, list::ENCODING, "by its type".into()), nested, place))
         }
         (ValueStats::Struct(samples), DataType::Struct(fields)) => {
             let fields = fields.iter().zip(samples).enumerate().map(|(index, (field, sample))| {
-                choose(&nested_name(name, &index.to_string()), field.data_type(), sample, place)
+                choose(&nested_name(name, &index.to_string()), field.data_type(), encoding, sample, place)
             });
             let fields = fields.collect::<Result<_>>()?;
             Box::new(StructBuilder::new(component(name, structs::ENCODING, "by its type".into()), fields))
@@ -124,15 +126,17 @@ fn plain_values(
 fn strings(
     name: &str,
     data_type: &DataType,
+    encoding: StringEncoding,
     sample: &ColumnSample,
     place: &SpoolPlace,
 ) -> Result<Box<dyn StoreBuilder>> {
-    if let Some(distinct) = sample.distinct_strings()
+    if encoding == StringEncoding::Auto
+        && let Some(distinct) = sample.distinct_strings()
         && pays(&distinct, sample)
     {
         return string_codes(name, data_type, distinct, place);
     }
-    uncoded_strings(name, data_type, sample, place)
+    uncoded_strings(name, data_type, encoding, sample, place)
 }
 
 /// Whether codes take less space than the strings.
@@ -174,6 +178,7 @@ fn string_codes(
 fn uncoded_strings(
     name: &str,
     data_type: &DataType,
+    encoding: StringEncoding,
     sample: &ColumnSample,
     place: &SpoolPlace,
 ) -> Result<Box<dyn StoreBuilder>> {
@@ -182,7 +187,7 @@ fn uncoded_strings(
             let strings: Vec<&[u8]> = sample.strings().collect();
             let sample =
                 StringSample { strings: &strings, rows: sample.rows(), bytes: sample.string_bytes() };
-            strings::choose(sample, StringEncoding::Auto, place)?.builder(name, place)
+            strings::choose(sample, encoding, place)?.builder(name, place)
         }
         _ => plain_values(name, data_type, "many distinct values of a fixed width".to_owned(), place),
     }

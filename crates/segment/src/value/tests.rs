@@ -11,6 +11,7 @@ use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field, Int64Type, i256};
 use proptest::prelude::*;
 
+use super::StringEncoding;
 use super::conformance::{NAME, check, check_components, check_damage, chosen, components};
 use super::nulls::NullsBuilder;
 use super::numbers::NumbersBuilder;
@@ -205,7 +206,8 @@ fn builders_refuse_what_the_sample_did_not_see() {
     }
     let mut sample = super::ColumnSample::new(&DataType::UInt64, 0).expect("numbers");
     sample.add(&few).expect("a sample");
-    let mut builder = super::choose(NAME, &DataType::UInt64, &sample, dir.place()).expect("an encoding");
+    let mut builder = super::choose(NAME, &DataType::UInt64, StringEncoding::Auto, &sample, dir.place())
+        .expect("an encoding");
     assert!(builder.push(&other).is_err());
 }
 
