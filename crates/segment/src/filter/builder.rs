@@ -3,9 +3,9 @@
 use basalt_base::query::checkpoint;
 use basalt_base::{Error, Result};
 
-use super::fuse::ENTRY_BYTES;
+use super::hash::{hash_of, shard_of};
+use super::layout::{ENCODING, ENTRY_BYTES};
 use super::shape::{Shape, fingerprint, mixed};
-use super::{ENCODING, hash_of, shard_of};
 use crate::file::{PendingComponent, Spool, SpoolPlace};
 
 /// The keys of a shard: about 30 MB while it is built.

@@ -8,12 +8,11 @@
 use basalt_base::region::Section;
 use basalt_base::{Error, Result};
 
+use super::hash::{hash_of, shard_of};
+use super::layout::{ENCODING, ENTRY_BYTES};
 use super::shape::{SEGMENT_BITS_MAX, Shape, fingerprint, mixed};
-use super::{ENCODING, hash_of, shard_of};
 use crate::file::SegmentFile;
 use crate::{Place, ROWS_MAX};
-
-pub(super) const ENTRY_BYTES: usize = 24;
 
 /// Tells of most absent keys that they are absent.
 #[derive(Debug)]

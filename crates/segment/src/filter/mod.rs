@@ -20,30 +20,13 @@
 //! - [`builder`]: spreads hashes over shards.
 //! - [`fuse`]: a filter of one shard.
 //! - [`shape`]: the slots of a hash.
+//! - [`hash`], [`layout`]: the hash of a key, names and sizes.
 
 mod builder;
 mod fuse;
+mod hash;
+mod layout;
 mod shape;
 
 pub use builder::KeyFilterBuilder;
 pub use fuse::KeyFilter;
-
-const ENCODING: &str = "binary fuse 8";
-
-/// The hash of a key.
-fn hash_of(key: &[u8]) -> u64 {
-    twox_hash::XxHash64::oneshot(0, key)
-}
-
-/// The shard of a hash.
-#[inline(always)]
-fn shard_of(hash: u64, shards: u64) -> u64 {
-    high_product(hash, shards)
-}
-
-/// The high 64 bits of a product: a number below `count`, which ascends with `hash`.
-#[inline(always)]
-fn high_product(hash: u64, count: u64) -> u64 {
-    // The shifted product is less than `count`.
-    ((u128::from(hash) * u128::from(count)) >> u64::BITS) as u64
-}

@@ -1,6 +1,6 @@
 //! The slots of a hash in a filter.
 
-use super::high_product;
+use super::hash::high_product;
 
 /// The most slots of a segment, as a power of two.
 pub(super) const SEGMENT_BITS_MAX: u32 = 18;

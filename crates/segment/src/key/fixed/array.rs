@@ -23,11 +23,12 @@ use basalt_base::query::checkpoint;
 use basalt_base::region::Section;
 use basalt_base::{Error, Result};
 
-use super::{ARRAY, FIXED_BYTES_MAX};
+use super::layout::{ARRAY, FIXED_BYTES_MAX};
 use crate::file::{ComponentReader, PendingComponent, Spool, SpoolPlace};
+use crate::key::index::{Flow, KeyIndex};
 use crate::key::limits::after_prefix;
+use crate::key::walk::KeyAutomaton;
 use crate::key::walk_sorted::walk_sorted;
-use crate::key::{Flow, KeyAutomaton, KeyIndex};
 use crate::{Place, ROWS_MAX, Rank};
 
 const KEYS_OF_A_CHECKPOINT: u32 = 8192;

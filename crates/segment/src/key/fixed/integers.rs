@@ -17,12 +17,13 @@ use std::ops::Range;
 use basalt_base::query::checkpoint;
 use basalt_base::{Error, Result};
 
-use super::{ASCENDING, DENSE, INTEGER_BYTES_MAX};
+use super::layout::{ASCENDING, DENSE, INTEGER_BYTES_MAX};
 use crate::bits::ascending::{Ascending, AscendingBuilder};
 use crate::file::{ComponentReader, PendingComponent, SpoolPlace};
+use crate::key::index::{Flow, KeyIndex};
 use crate::key::limits::after_prefix;
+use crate::key::walk::KeyAutomaton;
 use crate::key::walk_sorted::walk_sorted;
-use crate::key::{Flow, KeyAutomaton, KeyIndex};
 use crate::{Place, ROWS_MAX, Rank};
 
 /// Keys between two checkpoints.

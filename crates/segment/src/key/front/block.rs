@@ -20,11 +20,9 @@ use std::cmp::Ordering;
 use basalt_base::Result;
 use basalt_codec::{TOKEN_BYTES_MAX, Tokens};
 
+use super::layout::BLOCK_KEYS_MAX;
 use crate::Place;
 use crate::bits::packed::{PADDING_BYTES, Packer, bits_of, low_bits, pack};
-
-/// The most keys of a block that is read.
-pub(super) const BLOCK_KEYS_MAX: usize = 64;
 
 const HEAD_BYTES: usize = 4;
 /// The bits of the longest prefix, and of the most codes of a key. A load of eight bytes has both at any position in a

@@ -3,8 +3,7 @@
 use basalt_base::Result;
 use basalt_codec::{TokenMatcher, Tokens};
 
-use super::ENCODING;
-use super::block::BLOCK_KEYS_MAX;
+use super::layout::{BLOCK_KEYS_MAX, ENCODING};
 use super::level::LevelBuilder;
 use crate::file::{PendingComponent, SpoolPlace};
 

@@ -12,7 +12,7 @@
 //! numbers    keys | keys of a block | levels | for each level: numbers of `Offsets`
 //! sections   tokens | for each level, keys first: blocks, 16 zeroes; sections of `Offsets`: the ends of blocks
 //! ```
-//! See `block` for the bytes of a block.
+//! See [`block`] for the bytes of a block.
 //!
 //! # Cost
 //!
@@ -20,19 +20,24 @@
 //! many bytes as the greatest one before them; the others are passed over by the lengths of their prefixes (Martinez-
 //! Prieto, Brisaboa et al., "Practical compressed string dictionaries", 2016). The key of a rank is decoded from the
 //! few keys of its block whose bytes it has. All sections are resident.
+//!
+//! - [`build`]: writes levels; [`codes`]: the sample that tokens are trained on.
+//! - [`block`], [`level`], [`tree`]: what is read, from a block up to the whole.
+//! - [`index`], [`search`]: the contract of a key index; its search by an automaton.
+//! - [`layout`]: names and sizes.
 
 mod block;
 mod build;
 mod codes;
 mod index;
+mod layout;
 mod level;
 mod search;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 pub(super) use build::FrontBuilder;
 pub(super) use codes::CodesSample;
-pub(super) use index::FrontIndex;
-
-/// The name in the directory.
-pub(super) const ENCODING: &str = "front";
+pub(super) use layout::ENCODING;
+pub(super) use tree::FrontIndex;

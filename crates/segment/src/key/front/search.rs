@@ -11,11 +11,12 @@ use basalt_base::Result;
 use basalt_base::query::checkpoint;
 
 use super::block::{Block, Entry};
-use super::index::FrontIndex;
+use super::tree::FrontIndex;
 use crate::Rank;
+use crate::key::index::Flow;
 use crate::key::limits::{after_prefix, common_prefix};
 use crate::key::ranges::Ranges;
-use crate::key::{Flow, KeyAutomaton, KeyIndex};
+use crate::key::walk::KeyAutomaton;
 
 /// Blocks between two checkpoints.
 const BLOCKS_OF_A_CHECKPOINT: u32 = 16;
@@ -92,8 +93,11 @@ impl<'a> Search<'a> {
         if !head.starts_with(prefix) {
             return Ok(None);
         }
-        let len = self.index.len();
-        let rank = after_prefix(prefix).map_or(Ok(len), |after| self.index.lower_bound(&after))?;
+        let len = self.index.count;
+        let rank = match after_prefix(prefix) {
+            Some(after) => self.index.locate(&after)?.0,
+            None => len,
+        };
         let next = if rank == len { self.index.blocks() } else { self.index.block_of(rank) };
         // The other keys of a block are passed over one by one.
         Ok((next > index).then_some((rank, next)))

@@ -2,9 +2,9 @@
 
 use basalt_base::{Error, ErrorCode, Result};
 
+use super::layout::{ENCODING, values_of};
 use super::run::{RunReader, write_entry};
 use super::sort::EntrySorter;
-use super::{ENCODING, values_of};
 use crate::Rank;
 use crate::bits::ascending::AscendingBuilder;
 use crate::file::{PendingComponent, Spool, SpoolPlace};

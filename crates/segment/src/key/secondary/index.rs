@@ -11,12 +11,13 @@ use std::sync::Arc;
 use basalt_base::query::checkpoint;
 use basalt_base::{Error, Result};
 
-use super::{ENCODING, values_of};
+use super::layout::{ENCODING, values_of};
 use crate::bits::ascending::Ascending;
 use crate::file::SegmentFile;
+use crate::key::index::KeyIndex;
 use crate::key::limits::after_prefix;
 use crate::key::registry::open_key_index;
-use crate::key::{KeyAutomaton, KeyIndex};
+use crate::key::walk::KeyAutomaton;
 use crate::{Place, ROWS_MAX, Rank};
 
 const ENTRIES_OF_A_CHECKPOINT: usize = 8192;

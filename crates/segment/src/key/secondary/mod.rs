@@ -13,10 +13,12 @@
 //!
 //! - [`sort`]: sorts entries with bounded memory.
 //! - [`run`]: sorted entries in a spool.
-//! - [`builder`], [`index`].
+//! - [`builder`], [`index`]: writes and reads.
+//! - [`layout`]: the names of components.
 
 mod builder;
 mod index;
+mod layout;
 mod run;
 mod sort;
 #[cfg(test)]
@@ -24,10 +26,3 @@ mod tests;
 
 pub use builder::SecondaryIndexBuilder;
 pub use index::SecondaryIndex;
-
-const ENCODING: &str = "entries";
-
-/// The component of the values.
-fn values_of(name: &str) -> String {
-    format!("{name}/values")
-}
