@@ -18,7 +18,7 @@ use basalt_base::Result;
 use basalt_base::fs::{PendingFile, RealStorage, Storage};
 use basalt_segment::bits::{Offsets, OffsetsBuilder};
 use basalt_segment::file::{Access, Features, PendingComponent, SegmentFile, SegmentWriter, SpoolPlace};
-use basalt_segment::value::{ColumnSample, ColumnStore, choose, open};
+use basalt_segment::value::{ColumnSample, ColumnStore, StringEncoding, choose, open};
 
 const SAMPLE_BYTES: usize = 16 << 20;
 const BLOCK_ROWS: usize = 64 << 10;
@@ -107,7 +107,7 @@ fn write(storage: &Arc<dyn Storage>, path: &Path, column: Column, rows: u64) -> 
     let data_type = (column.1)(0..1).data_type().clone();
     let mut sample = ColumnSample::new(&data_type, SAMPLE_BYTES)?;
     blocks().try_for_each(|block| sample.add(&block))?;
-    let mut builder = choose("column", &data_type, &sample, &place)?;
+    let mut builder = choose("column", &data_type, StringEncoding::Auto, &sample, &place)?;
     blocks().try_for_each(|block| builder.push(&block))?;
     let components = builder.finish()?;
     let pending = PendingFile::write_with(storage.as_ref(), path, |out| {

@@ -1,6 +1,6 @@
 //! Rows on their way into a segment.
 
-use arrow::array::{ArrayRef, BinaryArray};
+use arrow::array::{Array, ArrayRef, BinaryArray};
 use arrow::buffer::BooleanBuffer;
 use basalt_base::Result;
 
@@ -18,7 +18,6 @@ pub struct RowBlock {
 
 impl RowBlock {
     pub fn rows(&self) -> usize {
-        use arrow::array::Array;
         self.keys.len()
     }
 }

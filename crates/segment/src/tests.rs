@@ -37,13 +37,19 @@ impl RowSource for Rows {
         for start in (0..self.0).step_by(BLOCK_ROWS) {
             let rows = || start..self.0.min(start + BLOCK_ROWS);
             let columns: Vec<ArrayRef> = vec![
-                Arc::new(rows().map(|at| (at % 11 > 0).then_some(at as i64 * 7)).collect::<Int64Array>()),
+                Arc::new(
+                    rows()
+                        .map(|at| (!at.is_multiple_of(11)).then_some(at as i64 * 7))
+                        .collect::<Int64Array>(),
+                ),
                 Arc::new(BinaryViewArray::from_iter_values(rows().map(|at| text(at).into_bytes()))),
             ];
             take(&RowBlock {
                 keys: BinaryArray::from_iter_values(rows().map(key)),
                 columns,
-                indexes: vec![rows().map(|at| (at % 5 > 0).then(|| group(at).into_bytes())).collect()],
+                indexes: vec![
+                    rows().map(|at| (!at.is_multiple_of(5)).then(|| group(at).into_bytes())).collect(),
+                ],
                 tombstones: Some(BooleanBuffer::collect_bool(rows().len(), |row| {
                     (start + row).is_multiple_of(5)
                 })),
@@ -109,7 +115,7 @@ fn read(segment: &Segment, rows: usize) -> Result<()> {
     for (row, &rank) in ranks.iter().enumerate() {
         let at = rank as usize;
         let number = numbers.as_primitive::<Int64Type>().iter().nth(row).flatten();
-        assert_eq!(number, (at % 11 > 0).then_some(at as i64 * 7));
+        assert_eq!(number, (!at.is_multiple_of(11)).then_some(at as i64 * 7));
         assert_eq!(texts.as_binary_view().value(row), text(at).as_bytes());
     }
     let scanned = segment.column(1).expect("it is there").store().scan(0..segment.rows())?;
