@@ -1,3 +1,5 @@
+//! Ascending integers come back and are found.
+
 use proptest::prelude::*;
 
 use basalt_base::Result;

@@ -1,3 +1,5 @@
+//! Secondary indexes find the ranks that a map of lists has.
+
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ops::Bound;
