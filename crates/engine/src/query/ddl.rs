@@ -41,6 +41,8 @@ fn run_blocking(query: &Arc<Execution>, statement: Statement) -> Result<()> {
         Statement::KillMutation { filter } => kill_mutation::kill_mutation(query, &filter),
         Statement::Detach(detach) => detach::detach(query, &detach),
         Statement::Attach { kind, name, if_not_exists } => detach::attach(query, kind, &name, if_not_exists),
+        Statement::Backup { .. } => Err(Error::not_implemented("BACKUP TABLE")),
+        Statement::Restore { .. } => Err(Error::not_implemented("RESTORE TABLE")),
         other => Err(Error::logical(format!("no executor for the statement `{other}`"))),
     }
 }

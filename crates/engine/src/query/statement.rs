@@ -57,6 +57,9 @@ pub(super) fn kind_name(statement: &Statement) -> &'static str {
         Statement::Alter(_) | Statement::AlterNamedCollection(_) => "Alter",
         Statement::Rename { .. } | Statement::Exchange { .. } => "Rename",
         Statement::Delete { .. } => "Delete",
+        Statement::Update(_) => "Update",
+        Statement::Backup { .. } => "Backup",
+        Statement::Restore { .. } => "Restore",
         Statement::Optimize { .. } => "Optimize",
         Statement::Use(_) => "Use",
         Statement::Set(_) => "Set",
@@ -101,5 +104,6 @@ pub(super) fn changes_definitions(statement: &Statement) -> bool {
             | Statement::Alter(_)
             | Statement::Rename { .. }
             | Statement::Exchange { .. }
+            | Statement::Restore { .. }
     )
 }

@@ -38,6 +38,6 @@ pub use query::{
 };
 pub use setting::Setting;
 pub use statement::{
-    CheckTable, Describe, Explain, ExplainKind, Show, ShowFilter, ShowWhat, Statement, SystemCommand,
+    CheckTable, Describe, Explain, ExplainKind, Show, ShowFilter, ShowWhat, Statement, SystemCommand, Update,
 };
 pub use ttl::{TtlAction, TtlElement};

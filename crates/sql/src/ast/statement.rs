@@ -2,8 +2,8 @@
 
 use super::{
     AlterNamedCollection, AlterTable, CopyFrom, CreateDatabase, CreateDictionary, CreateNamedCollection,
-    CreateTable, CreateView, DetachObject, DropObject, Expr, Ident, Insert, ObjectKind, ObjectName,
-    PartitionRef, Query, RenamePair, Setting, TableFactor,
+    CreateTable, CreateView, DetachObject, DropObject, EngineCall, Expr, Ident, Insert, ObjectKind,
+    ObjectName, PartitionRef, Query, RenamePair, Setting, TableFactor,
 };
 
 /// One statement, as written.
@@ -50,6 +50,20 @@ pub enum Statement {
         table: ObjectName,
         filter: Expr,
     },
+    Update(Box<Update>),
+    /// `BACKUP TABLE t TO File('name')`.
+    Backup {
+        table: ObjectName,
+        to: EngineCall,
+    },
+    /// `RESTORE TABLE t [AS other] FROM File('name')`.
+    Restore {
+        /// The table's name in the backup.
+        table: ObjectName,
+        /// The name of the table to make, if it is another one.
+        new_name: Option<ObjectName>,
+        from: EngineCall,
+    },
     Optimize {
         table: ObjectName,
         partition: Option<PartitionRef>,
@@ -78,6 +92,15 @@ pub enum Statement {
         filter: Expr,
     },
     Check(CheckTable),
+}
+
+/// `UPDATE t SET a = 1, b = b + 1 [IN PARTITION ..] WHERE ..`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Update {
+    pub table: ObjectName,
+    pub assignments: Vec<(Ident, Expr)>,
+    pub partition: Option<PartitionRef>,
+    pub filter: Expr,
 }
 
 /// `CHECK TABLE name [PARTITION .. | PART ..] [FORMAT ..] [SETTINGS ..]`.

@@ -1,9 +1,9 @@
-//! ALTER TABLE.
+//! ALTER TABLE, and UPDATE.
 
 use super::cursor::{Cursor, Parsed};
 use crate::ast::{
     AlterAction, AlterTable, ColumnDef, ColumnPosition, ColumnProperty, Expr, Ident, IndexAction,
-    PartitionRef, Statement,
+    PartitionRef, Statement, Update,
 };
 use crate::lexer::Symbol;
 
@@ -230,6 +230,17 @@ impl Cursor<'_> {
         let name = self.parse_column_name()?;
         self.expect_symbol(Symbol::Equal)?;
         Ok((name, self.parse_expr()?))
+    }
+
+    /// Starts after UPDATE at the beginning of a statement.
+    pub(super) fn parse_update(&mut self) -> Parsed<Statement> {
+        let table = self.parse_target()?;
+        self.expect("SET")?;
+        let assignments = self.parse_list(Cursor::parse_assignment)?;
+        let partition = self.parse_in_partition()?;
+        self.expect("WHERE")?;
+        let filter = self.parse_expr()?;
+        Ok(Statement::Update(Box::new(Update { table, assignments, partition, filter })))
     }
 
     /// `IN PARTITION ..`.

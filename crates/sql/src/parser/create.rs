@@ -60,6 +60,11 @@ impl Cursor<'_> {
     pub(super) fn parse_engine(&mut self) -> Parsed<EngineCall> {
         self.expect("ENGINE")?;
         self.eat_symbol(Symbol::Equal);
+        self.parse_engine_call()
+    }
+
+    /// `Name[(args)]`.
+    pub(super) fn parse_engine_call(&mut self) -> Parsed<EngineCall> {
         let name = self.parse_ident()?;
         let has_args = self.is_symbol(Symbol::OpenParen);
         let args = if has_args { self.parse_parenthesized(Cursor::parse_expr)? } else { Vec::new() };

@@ -10,6 +10,7 @@
 //! - **Linear**: the parser looks ahead by tokens. Where it backtracks, nothing inside backtracks again.
 
 mod alter;
+mod backup;
 mod copy;
 mod create;
 mod cursor;

@@ -5,10 +5,8 @@ use crate::ast::{CheckTable, ObjectKind, Statement};
 use crate::lexer::Symbol;
 
 /// ClickHouse statements that the tree cannot represent.
-const NOT_IMPLEMENTED: &[&str] = &[
-    "GRANT", "REVOKE", "BACKUP", "RESTORE", "UNDROP", "MOVE", "WATCH", "BEGIN", "COMMIT", "ROLLBACK",
-    "EXECUTE", "UPDATE",
-];
+const NOT_IMPLEMENTED: &[&str] =
+    &["GRANT", "REVOKE", "UNDROP", "MOVE", "WATCH", "BEGIN", "COMMIT", "ROLLBACK", "EXECUTE"];
 
 impl Cursor<'_> {
     pub(super) fn parse_statement(&mut self) -> Parsed<Statement> {
@@ -44,6 +42,9 @@ impl Cursor<'_> {
             () if self.eat("OPTIMIZE TABLE") => self.parse_optimize(),
             () if self.is_word("KILL") => self.parse_kill(),
             () if self.eat("CHECK TABLE") => self.parse_check(),
+            () if self.eat("UPDATE") => self.parse_update(),
+            () if self.eat("BACKUP") => self.parse_backup(),
+            () if self.eat("RESTORE") => self.parse_restore(),
             () => Err(self.unknown_statement()),
         }
     }
@@ -54,7 +55,7 @@ impl Cursor<'_> {
         }
         for first in [
             "SELECT", "INSERT", "COPY", "CREATE", "ATTACH", "ALTER", "SHOW", "SYSTEM", "EXPLAIN", "DESCRIBE",
-            "DROP", "DETACH", "TRUNCATE", "RENAME", "DELETE", "WITH",
+            "DROP", "DETACH", "TRUNCATE", "RENAME", "DELETE", "UPDATE", "BACKUP", "RESTORE", "WITH",
         ] {
             self.note(first);
         }

@@ -5,7 +5,8 @@ use std::fmt::{self, Display, Formatter};
 use super::table::SortingKey;
 use super::{Clause, Comma, Name, Text, flag, text_clause};
 use crate::ast::{
-    AlterAction, AlterTable, ColumnPosition, CreateDatabase, CreateView, IndexAction, PartitionRef,
+    AlterAction, AlterTable, ColumnPosition, CreateDatabase, CreateView, Expr, Ident, IndexAction,
+    PartitionRef,
 };
 
 impl Display for CreateDatabase {
@@ -99,9 +100,7 @@ impl Display for Position<'_> {
 fn fmt_table_action(f: &mut Formatter<'_>, action: &AlterAction) -> fmt::Result {
     match action {
         AlterAction::Update { assignments, partition, filter } => {
-            let assignments: Vec<String> =
-                assignments.iter().map(|(name, value)| format!("{} = {value}", Name(name))).collect();
-            write!(f, "UPDATE {}{} WHERE {filter}", Comma(&assignments), Clause("IN", partition))
+            write!(f, "UPDATE {}{} WHERE {filter}", Assignments(assignments), Clause("IN", partition))
         }
         AlterAction::Delete { partition, filter } => {
             write!(f, "DELETE{} WHERE {filter}", Clause("IN", partition))
@@ -131,6 +130,17 @@ fn fmt_table_action(f: &mut Formatter<'_>, action: &AlterAction) -> fmt::Result 
         AlterAction::ModifyOrderBy { order_by } => write!(f, "MODIFY ORDER BY {}", SortingKey(order_by)),
         AlterAction::Other { words } => f.write_str(words),
         _ => Ok(()),
+    }
+}
+
+/// `a = 1, b = b + 1`.
+pub(super) struct Assignments<'a>(pub(super) &'a [(Ident, Expr)]);
+
+impl Display for Assignments<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let assignment = |(name, value): &(Ident, Expr)| format!("{} = {value}", Name(name));
+        let assignments: Vec<String> = self.0.iter().map(assignment).collect();
+        Comma(&assignments).fmt(f)
     }
 }
 

@@ -4,11 +4,12 @@ use std::fmt::{self, Display, Formatter};
 
 use basalt_base::types::quote_identifier;
 
+use super::create::Assignments;
 use super::query::quoted;
 use super::{Clause, Comma, ListClause, Name, Text, flag, format_clause, named_clause, names, text_clause};
 use crate::ast::{
     CopyFrom, Describe, DetachObject, DropObject, Explain, ExplainKind, Insert, InsertSource, InsertTarget,
-    ObjectKind, Show, ShowFilter, ShowWhat, Statement, SystemCommand,
+    ObjectKind, Show, ShowFilter, ShowWhat, Statement, SystemCommand, Update,
 };
 
 impl Display for Statement {
@@ -63,6 +64,15 @@ fn fmt_short(f: &mut Formatter<'_>, statement: &Statement) -> fmt::Result {
             write!(f, "EXCHANGE {kind} {left} AND {right}")
         }
         Statement::Delete { table, filter } => write!(f, "DELETE FROM {table} WHERE {filter}"),
+        Statement::Update(update) => {
+            let Update { table, assignments, partition, filter } = update.as_ref();
+            let place = Clause("IN", partition);
+            write!(f, "UPDATE {table} SET {}{place} WHERE {filter}", Assignments(assignments))
+        }
+        Statement::Backup { table, to } => write!(f, "BACKUP TABLE {table} TO {to}"),
+        Statement::Restore { table, new_name, from } => {
+            write!(f, "RESTORE TABLE {table}{} FROM {from}", Clause("AS", new_name))
+        }
         Statement::Optimize { table, partition, is_final, deduplicate } => {
             write!(f, "OPTIMIZE TABLE {table}")?;
             if let Some(partition) = partition {
