@@ -24,6 +24,10 @@ fn syntax_errors_say_where_and_what_was_expected() {
     check("SELECT 'abc", ErrorCode::SyntaxError, "the quote is not closed");
     check("SELECT 1 SELECT 2", ErrorCode::SyntaxError, "line 1, column 10 near `SELECT`");
     check("DROP TABLE", ErrorCode::SyntaxError, "name");
+    check("UPDATE t SET a = 1", ErrorCode::SyntaxError, "WHERE");
+    check("CREATE TABLE t (a UInt8, INDEX i (a) GRANULARITY 4)", ErrorCode::SyntaxError, "TYPE");
+    check("CREATE TABLE t (COLUMN GROUP g (1))", ErrorCode::SyntaxError, "name");
+    check("BACKUP TABLE t", ErrorCode::SyntaxError, "TO");
 }
 
 #[test]
@@ -34,6 +38,9 @@ fn what_clickhouse_has_and_basalt_has_not_is_refused_by_name() {
     check("GRANT SELECT ON x TO y", code, "GRANT");
     check("CREATE FUNCTION f AS x -> x", code, "CREATE FUNCTION");
     check("SHOW GRANTS", code, "SHOW GRANTS");
+    check("BACKUP DATABASE d TO File('x')", code, "BACKUP DATABASE");
+    check("RESTORE ALL FROM File('x')", code, "RESTORE ALL");
+    check("UPDATE t ON CLUSTER c SET a = 1 WHERE 1", code, "ON CLUSTER");
     check("SELECT * APPLY(sum) FROM t", code, "APPLY");
 }
 

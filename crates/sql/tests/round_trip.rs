@@ -1,5 +1,6 @@
 //! Statements as people write them: each parses, and what it prints parses back to the same tree.
 
+use basalt_sql::ast::Statement;
 use basalt_sql::{Script, parse_expr, parse_statement};
 
 /// Statements of every family and with every clause, separated by `;`.
@@ -69,6 +70,21 @@ fn forms_of_the_standard_are_calls() {
     check_expr("dateDiff(day, a, b)", "dateDiff('day', a, b)");
     check_expr("CAST(x, 'UInt8')", "CAST(x, 'UInt8')");
     check_expr("cast(x as Nullable(UInt8))", "CAST(x AS Nullable(UInt8))");
+}
+
+#[test]
+fn indexes_and_column_groups_print_as_show_create_shows_them() {
+    let check_element = |text: &str, expected: &str| {
+        let statement = parse_statement(format!("CREATE TABLE t (a UInt8, {text}) ENGINE = E").as_bytes());
+        let Ok(Statement::CreateTable(create)) = statement else { panic!("{text}: {statement:?}") };
+        assert_eq!(format!("{:#}", create.elements[1]), expected);
+    };
+    check_element("INDEX by_a (a)", "INDEX by_a (a)");
+    check_element("INDEX by_a a", "INDEX by_a (a)");
+    check_element("index by_two (a, n.b)", "INDEX by_two (a, n.b)");
+    check_element("INDEX grams (a) TYPE trigram", "INDEX grams a TYPE trigram");
+    check_element("column group hot (a, `from`, n.b,)", "COLUMN GROUP hot (a, `from`, `n.b`)");
+    check_element("column String", "`column` String");
 }
 
 #[test]

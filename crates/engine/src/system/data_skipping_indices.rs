@@ -53,7 +53,7 @@ pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
         .strings(lines.iter().map(|line| &line.database))
         .strings(lines.iter().map(|line| &line.table))
         .strings(lines.iter().map(|line| &line.clause.name))
-        .strings(lines.iter().map(|line| &line.clause.kind.name))
+        .strings(lines.iter().map(|line| line.clause.kind.as_ref().map_or("", |kind| kind.name.as_str())))
         .strings(lines.iter().map(|line| full_type(&line.clause)))
         .strings(lines.iter().map(|line| &line.expr))
         .u64s(lines.iter().map(|line| line.clause.granularity.unwrap_or(1)))
@@ -61,12 +61,12 @@ pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
     block.finish(&columns())
 }
 
-/// The type with its arguments, as it was written.
+/// The type with its arguments, as it was written; empty for an index without TYPE.
 fn full_type(clause: &IndexDef) -> String {
-    if clause.kind.args.is_empty() {
-        return clause.kind.name.clone();
+    let Some(kind) = &clause.kind else { return String::new() };
+    if kind.args.is_empty() {
+        return kind.name.clone();
     }
-    let args: Vec<String> =
-        clause.kind.args.iter().map(|arg| Expr::Literal(arg.clone()).to_string()).collect();
-    format!("{}({})", clause.kind.name, args.join(", "))
+    let args: Vec<String> = kind.args.iter().map(|arg| Expr::Literal(arg.clone()).to_string()).collect();
+    format!("{}({})", kind.name, args.join(", "))
 }

@@ -33,7 +33,7 @@ pub(crate) fn definition_of(
                 columns.push(defined);
             }
             // Checked when all columns are known.
-            TableElement::Index(_) => {}
+            TableElement::Index(_) | TableElement::ColumnGroup { .. } => {}
             TableElement::Constraint { name, .. } => {
                 bail!(NotImplemented, "constraint `{name}` is not implemented")
             }
@@ -50,7 +50,7 @@ pub(crate) fn definition_of(
     create.if_not_exists = false;
     create.source = None;
     let definition = TableDefinition::new(database, name, uuid, columns, create);
-    check_indexes(&definition)?;
+    check_elements(&definition)?;
     check_ttl(&definition)?;
     Ok(definition)
 }
@@ -84,8 +84,20 @@ fn check_ttl(definition: &TableDefinition) -> Result<()> {
     }
 }
 
-fn check_indexes(definition: &TableDefinition) -> Result<()> {
+/// Checks what is in the column list and is no column. `Succinct` checks its indexes and groups itself.
+fn check_elements(definition: &TableDefinition) -> Result<()> {
     let engine = definition.create.engine.as_ref().map_or("", |engine| engine.name.as_str());
+    if engine == "Succinct" {
+        return Ok(());
+    }
+    for element in &definition.create.elements {
+        if let TableElement::ColumnGroup { name, .. } = element {
+            bail!(
+                BadArguments,
+                "engine {engine} has no column groups, got COLUMN GROUP `{name}`; those of engine Succinct do"
+            );
+        }
+    }
     if definition.index_clauses().next().is_some() && !engine.ends_with("MergeTree") {
         bail!(BadArguments, "engine {engine} has no skip indexes; those of the MergeTree family do");
     }

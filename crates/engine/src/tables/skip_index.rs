@@ -55,7 +55,10 @@ impl TableDefinition {
         if let Some(twice) = exprs.iter().enumerate().find(|(at, expr)| exprs[..*at].contains(expr)) {
             bail!(BadArguments, "the index has `{}` twice", twice.1);
         }
-        let kind = kind_of(&clause.kind)?;
+        let Some(kind) = &clause.kind else {
+            bail!(IncorrectQuery, "TYPE is required for index, for example TYPE minmax");
+        };
+        let kind = kind_of(kind)?;
         let mut elements = Vec::with_capacity(exprs.len());
         for expr in &exprs {
             let (element, ty) = self.index_element(expr)?;

@@ -46,6 +46,11 @@ pub enum TableSource {
 pub enum TableElement {
     Column(ColumnDef),
     Index(IndexDef),
+    /// `COLUMN GROUP name (a, b)`: columns that are stored together.
+    ColumnGroup {
+        name: Ident,
+        columns: Vec<Ident>,
+    },
     /// `CONSTRAINT name CHECK expr` (or ASSUME: `assume`).
     Constraint {
         name: Ident,
@@ -98,7 +103,7 @@ pub enum DefaultKind {
     Ephemeral,
 }
 
-/// The type of a skip index and its arguments: `bloom_filter(0.01)`.
+/// The type of an index and its arguments: `bloom_filter(0.01)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexCall {
     pub name: Ident,
@@ -112,11 +117,15 @@ pub struct EngineCall {
     pub args: Vec<Expr>,
 }
 
+/// `INDEX name expr [TYPE kind [GRANULARITY n]]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexDef {
     pub name: Ident,
+    /// A tuple is several columns.
     pub expr: Expr,
-    pub kind: IndexCall,
+    /// `None`: an ordinary secondary index, from values to rows.
+    pub kind: Option<IndexCall>,
+    /// Only with a type.
     pub granularity: Option<u64>,
 }
 

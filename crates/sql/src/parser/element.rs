@@ -1,4 +1,4 @@
-//! The column list of a table: columns, indexes, constraints, projections.
+//! The column list of a table: columns, column groups, indexes, constraints, projections.
 
 use super::cursor::{Cursor, Parsed};
 use crate::ast::{ColumnDef, DefaultKind, IndexDef, TableElement};
@@ -33,6 +33,9 @@ impl Cursor<'_> {
             self.take();
             return Ok((TableElement::Index(self.parse_index()?), false));
         }
+        if self.starts_group() {
+            return Ok((self.parse_column_group()?, false));
+        }
         if self.starts_entry("CONSTRAINT") {
             self.take();
             let name = self.parse_ident()?;
@@ -65,12 +68,28 @@ impl Cursor<'_> {
         self.is_word(word) && named && !column
     }
 
-    /// `name expr TYPE kind [GRANULARITY n]`.
+    /// Whether a column group comes. A column may be called COLUMN, but no type is called GROUP.
+    fn starts_group(&mut self) -> bool {
+        let is_named = matches!(self.peek_at(2).kind, TokenKind::Word | TokenKind::QuotedName);
+        self.is_phrase("COLUMN GROUP") && is_named && self.is_symbol_at(3, Symbol::OpenParen)
+    }
+
+    /// `COLUMN GROUP name (a, b)`.
+    fn parse_column_group(&mut self) -> Parsed<TableElement> {
+        self.expect("COLUMN GROUP")?;
+        let name = self.parse_ident()?;
+        let columns = self.parse_parenthesized(Cursor::parse_column_name)?;
+        Ok(TableElement::ColumnGroup { name, columns })
+    }
+
+    /// `name expr [TYPE kind [GRANULARITY n]]`.
     pub(super) fn parse_index(&mut self) -> Parsed<IndexDef> {
         let name = self.parse_ident()?;
         let expr = self.parse_expr()?;
-        self.expect("TYPE")?;
-        let kind = self.parse_index_call()?;
+        if !self.eat("TYPE") {
+            return Ok(IndexDef { name, expr, kind: None, granularity: None });
+        }
+        let kind = Some(self.parse_index_call()?);
         let granularity = if self.eat("GRANULARITY") { Some(self.parse_u64()?) } else { None };
         Ok(IndexDef { name, expr, kind, granularity })
     }

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use basalt_base::types::quote_identifier;
 
-use super::{Clause, Comma, ListClause, Name, QuotedName, Text, flag, text_clause};
+use super::{Clause, Comma, ListClause, Name, QuotedName, Text, flag, names, text_clause};
 use crate::ast::{
     ColumnDef, CreateTable, DefaultKind, EngineCall, Expr, IndexDef, OrderBy, TableElement, TableSource,
 };
@@ -104,6 +104,9 @@ impl Display for TableElement {
         match self {
             TableElement::Column(column) => column.fmt(f),
             TableElement::Index(index) => index.fmt(f),
+            TableElement::ColumnGroup { name, columns } => {
+                write!(f, "COLUMN GROUP {} ({})", Name(name), Comma(&names(columns)))
+            }
             TableElement::Constraint { name, assume, expr } => {
                 let verb = if *assume { "ASSUME" } else { "CHECK" };
                 write!(f, "CONSTRAINT {} {verb} {expr}", Name(name))
@@ -163,13 +166,19 @@ impl Display for DefaultKind {
 impl Display for IndexDef {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "INDEX {} ", Name(&self.name))?;
+        let Some(kind) = &self.kind else {
+            return match &self.expr {
+                Expr::Tuple(_) => self.expr.fmt(f),
+                expr => write!(f, "({expr})"),
+            };
+        };
         match &self.expr {
             Expr::Identifier(_) | Expr::Tuple(_) => self.expr.fmt(f)?,
             Expr::Function(call) if !is_reserved(&call.name) => call.fmt(f)?,
             // A word such as NULL after the name would make a column of the entry.
             expr => write!(f, "({expr})")?,
         }
-        write!(f, " TYPE {}", self.kind)?;
+        write!(f, " TYPE {kind}")?;
         Clause("GRANULARITY", &self.granularity).fmt(f)
     }
 }

@@ -7,7 +7,7 @@ use basalt_sql::ast::{
     EngineCall, Explain, ExplainKind, Expr, FunctionCall, IndexAction, IndexCall, IndexDef, Insert,
     InsertSource, InsertTarget, KeyValue, KeyValueArgument, Literal, ObjectKind, ObjectName, PartitionAction,
     PartitionRef, RenamePair, Setting, Show, ShowFilter, ShowWhat, Statement, SystemCommand, TableElement,
-    TableSource, TtlAction, TtlElement,
+    TableSource, TtlAction, TtlElement, Update,
 };
 use proptest::prelude::*;
 
@@ -68,7 +68,11 @@ fn copy() -> impl Strategy<Value = CopyFrom> {
 }
 
 fn engine() -> impl Strategy<Value = Option<EngineCall>> {
-    prop::option::of((ident(), some(leaf())).prop_map(|(name, args)| EngineCall { name, args }))
+    prop::option::of(engine_call())
+}
+
+fn engine_call() -> impl Strategy<Value = EngineCall> {
+    (ident(), some(leaf())).prop_map(|(name, args)| EngineCall { name, args })
 }
 
 fn column() -> impl Strategy<Value = ColumnDef> {
@@ -103,11 +107,16 @@ fn column() -> impl Strategy<Value = ColumnDef> {
 
 fn element() -> impl Strategy<Value = TableElement> {
     let kind = (ident(), some(signed_literal())).prop_map(|(name, args)| IndexCall { name, args });
-    let index = (ident(), leaf(), kind, prop::option::of(any::<u64>()))
-        .prop_map(|(name, expr, kind, granularity)| IndexDef { name, expr, kind, granularity });
+    let kind = prop::option::weighted(0.7, (kind, prop::option::of(any::<u64>())));
+    let index = (ident(), leaf(), kind).prop_map(|(name, expr, kind)| {
+        let (kind, granularity) = kind.map_or((None, None), |(kind, granularity)| (Some(kind), granularity));
+        IndexDef { name, expr, kind, granularity }
+    });
     prop_oneof![
         5 => column().prop_map(TableElement::Column),
         1 => index.prop_map(TableElement::Index),
+        1 => (ident(), many(ident()))
+            .prop_map(|(name, columns)| TableElement::ColumnGroup { name, columns }),
         1 => (ident(), any::<bool>(), expr())
             .prop_map(|(name, assume, expr)| TableElement::Constraint { name, assume, expr }),
         1 => (ident(), selection::query(leaf()))
@@ -329,7 +338,7 @@ fn index_action() -> impl Strategy<Value = IndexAction> {
     let index = (ident(), leaf()).prop_map(|(name, expr)| IndexDef {
         name,
         expr,
-        kind: IndexCall { name: "minmax".to_owned(), args: Vec::new() },
+        kind: Some(IndexCall { name: "minmax".to_owned(), args: Vec::new() }),
         granularity: Some(2),
     });
     let position = prop_oneof![
@@ -486,6 +495,17 @@ fn short_statement() -> BoxedStrategy<Statement> {
             right: pair.to
         }),
         (object_name(), expr()).prop_map(|(table, filter)| Statement::Delete { table, filter }),
+        (object_name(), many((ident(), expr())), prop::option::of(in_partition()), expr()).prop_map(
+            |(table, assignments, partition, filter)| Statement::Update(Box::new(Update {
+                table,
+                assignments,
+                partition,
+                filter
+            }))
+        ),
+        (object_name(), engine_call()).prop_map(|(table, to)| Statement::Backup { table, to }),
+        (object_name(), prop::option::of(object_name()), engine_call())
+            .prop_map(|(table, new_name, from)| Statement::Restore { table, new_name, from }),
         (object_name(), partition, any::<bool>(), prop::option::of(prop::collection::vec(expr(), 0..3)))
             .prop_map(|(table, partition, is_final, deduplicate)| Statement::Optimize {
                 table,

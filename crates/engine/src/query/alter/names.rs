@@ -19,6 +19,9 @@ pub(super) fn rename(create: &mut CreateTable, from: &str, to: &str) {
                 column.ttl.iter_mut().for_each(renamed);
             }
             TableElement::Index(index) => renamed(&mut index.expr),
+            TableElement::ColumnGroup { columns, .. } => {
+                columns.iter_mut().filter(|name| *name == from).for_each(|name| to.clone_into(name));
+            }
             TableElement::Constraint { expr, .. } => renamed(expr),
             TableElement::Projection { .. } => {}
         }
