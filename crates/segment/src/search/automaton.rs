@@ -18,7 +18,7 @@ use regex_automata::util::look::Look;
 use regex_automata::util::primitives::StateID;
 
 use super::closure::{Ahead, Closure};
-use super::pattern::Pattern;
+use super::pattern::{Pattern, Tree};
 use crate::key::KeyAutomaton;
 
 /// A step that was not taken yet.
@@ -83,10 +83,7 @@ impl Automaton {
 
     /// An automaton whose states take at most `bytes_max`.
     pub(super) fn within(pattern: &Pattern, bytes_max: usize) -> Result<Automaton> {
-        let config =
-            Config::new().utf8(false).which_captures(WhichCaptures::None).nfa_size_limit(Some(NFA_BYTES_MAX));
-        let nfa = Compiler::new().configure(config).build_from_hir(&pattern.hir());
-        let nfa = nfa.map_err(|_| too_large(NFA_BYTES_MAX))?;
+        let nfa = nfa_of(pattern)?;
         if nfa.look_set_any().contains_word_unicode() {
             return Err(Error::new(
                 ErrorCode::NotImplemented,
@@ -246,6 +243,16 @@ impl KeyAutomaton for Automaton {
     fn accepts_all(&self, state: u32) -> bool {
         state == u32::from(SINK)
     }
+}
+
+fn nfa_of(pattern: &Pattern) -> Result<NFA> {
+    let config =
+        Config::new().utf8(false).which_captures(WhichCaptures::None).nfa_size_limit(Some(NFA_BYTES_MAX));
+    let nfa = match pattern.tree() {
+        Tree::Expression(hir) => Compiler::new().configure(config).build_from_hir(&hir),
+        Tree::Distance(distance) => distance.nfa(NFA_BYTES_MAX),
+    };
+    nfa.map_err(|_| too_large(NFA_BYTES_MAX))
 }
 
 fn meaning(before: Option<u8>) -> u32 {

@@ -7,6 +7,7 @@
 use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 
 use super::literal_set::LiteralSet;
+use super::pattern::{Pattern, Tree};
 use crate::trigram::TrigramQuery;
 
 /// The strings of a part whose matches are all known.
@@ -19,9 +20,10 @@ const REPEATED_MAX: u32 = 8;
 /// The bytes of strings that become a condition, though they may still grow.
 const LONG_BYTES: usize = 4;
 
-/// The trigrams of every string in which `hir` matches.
-pub(super) fn trigrams_of(hir: &Hir) -> TrigramQuery {
-    let facts = facts_of(hir);
+/// The trigrams of every string that matches.
+pub(super) fn trigrams_of(pattern: &Pattern) -> TrigramQuery {
+    let Tree::Expression(hir) = pattern.tree() else { return TrigramQuery::Everything };
+    let facts = facts_of(&hir);
     match &facts.exact {
         Some(exact) => facts.query.and(exact.query()),
         None => facts.query,

@@ -1,6 +1,7 @@
 //! Regular expressions and substrings over keys and compressed values.
 //!
-//! - [`pattern`]: what is searched for, and a test of a string in memory; [`like`]: LIKE patterns.
+//! - [`pattern`]: what is searched for, and a test of a string in memory; [`like`]: LIKE patterns; [`distance`]: edit
+//!   distances.
 //! - [`plan`]: searches a column in the cheapest way that it has, and reports the way.
 //! - [`keys`]: searches a key index.
 //! - [`automaton`]: a deterministic automaton over bytes; [`closure`]: the sets that its states are.
@@ -11,6 +12,7 @@
 mod automaton;
 mod closure;
 mod code_set;
+mod distance;
 mod keys;
 mod like;
 mod literal_set;

@@ -1,9 +1,10 @@
-//! A predicate on byte strings: a regular expression, LIKE, ILIKE, a substring, a prefix, a suffix or a set of strings.
+//! A predicate on byte strings: a regular expression, LIKE, ILIKE, a substring, a prefix, a suffix, a set of strings, an
+//! edit distance, or one of several of these.
 //!
-//! It has the semantics of the SQL functions `match`, `like`, `ilike` and `position`: the syntax is that of RE2
-//! ([`basalt_base::re2`]), `.` also matches a line break, and strings need not be UTF-8. [`Pattern::matches`] tests a
-//! string that is in memory; keys and compressed strings are tested by automata that are made from [`Pattern::hir`],
-//! with the same answers.
+//! It has the semantics of the SQL functions `match`, `like`, `ilike`, `position` and `editDistance`: the syntax is
+//! that of RE2 ([`basalt_base::re2`]), `.` also matches a line break, and strings need not be UTF-8.
+//! [`Pattern::matches`] tests a string that is in memory; keys and compressed strings are tested by automata that are
+//! made from [`Pattern::tree`], with the same answers.
 //!
 //! # Invariants
 //!
@@ -12,13 +13,14 @@
 use std::fmt;
 
 use basalt_base::re2::to_regex_syntax;
-use basalt_base::{Error, ErrorCode, Result};
+use basalt_base::{Error, ErrorCode, Result, bail};
 use memchr::memmem::Finder;
 use regex_automata::meta;
 use regex_automata::nfa::thompson::WhichCaptures;
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Hir, HirKind, Look};
 
+use super::distance::Distance;
 use super::like::{LikePart, like_expression, like_parts};
 
 /// The memory of a compiled expression, as for the function `match`.
@@ -45,6 +47,15 @@ pub(super) enum Form {
         hir: Hir,
         regex: meta::Regex,
     },
+    Distance(Distance),
+}
+
+/// What an automaton is made from.
+pub(super) enum Tree<'a> {
+    /// A string matches if it has a substring that the syntax tree matches.
+    Expression(Hir),
+    /// A string matches as a whole.
+    Distance(&'a Distance),
 }
 
 impl Pattern {
@@ -59,6 +70,25 @@ impl Pattern {
         let text = shown("multiMatchAny", patterns);
         let parsed = patterns.iter().map(|pattern| parse_re2(pattern)).collect::<Result<_>>()?;
         Ok(Pattern { form: Form::expression(Hir::alternation(parsed), &text)?, text })
+    }
+
+    /// At least one of several patterns. An empty list matches nothing. An error: they are too large together, or one
+    /// of several is an edit distance.
+    pub fn any(mut patterns: Vec<Pattern>) -> Result<Pattern> {
+        if patterns.len() == 1
+            && let Some(only) = patterns.pop()
+        {
+            return Ok(only);
+        }
+        if let Some(sets) = patterns.iter().map(Pattern::strings).collect::<Option<Vec<_>>>() {
+            return Ok(Pattern::one_of(&sets.concat().iter().map(|string| &string[..]).collect::<Vec<_>>()));
+        }
+        let text = patterns.iter().map(|pattern| pattern.text.as_str()).collect::<Vec<_>>().join(" or ");
+        let hirs = patterns.iter().map(|pattern| match pattern.tree() {
+            Tree::Expression(hir) => Ok(hir),
+            Tree::Distance(_) => bail!(BadArguments, "an edit distance cannot be a part of `{text}`"),
+        });
+        Ok(Pattern { form: Form::expression(Hir::alternation(hirs.collect::<Result<_>>()?), &text)?, text })
     }
 
     /// LIKE.
@@ -104,6 +134,22 @@ impl Pattern {
         Pattern { form: Form::OneOf(sorted), text: shown("in", strings) }
     }
 
+    /// The strings that become `text` by at most `most` edits of bytes: `editDistance`. An error: the text is too long,
+    /// or the distance too large.
+    pub fn byte_distance(text: &[u8], most: u8) -> Result<Pattern> {
+        let distance = Distance::of_bytes(text, most)?;
+        Ok(Pattern {
+            form: Form::Distance(distance),
+            text: shown(&format!("within {most} bytes of"), &[text]),
+        })
+    }
+
+    /// The same for edits of characters. A byte that is no part of a character counts as one.
+    pub fn character_distance(text: &str, most: u8) -> Result<Pattern> {
+        let shown = shown(&format!("within {most} characters of"), &[text.as_bytes()]);
+        Ok(Pattern { form: Form::Distance(Distance::of_characters(text, most)?), text: shown })
+    }
+
     /// Whether `string` matches.
     pub fn matches(&self, string: &[u8]) -> bool {
         match &self.form {
@@ -113,13 +159,13 @@ impl Pattern {
             Form::Suffix(suffix) => string.ends_with(suffix),
             Form::Contains(finder) => finder.find(string).is_some(),
             Form::Expression { regex, .. } => regex.is_match(string),
+            Form::Distance(distance) => distance.matches(string),
         }
     }
 
-    /// The syntax tree. A string matches if it has a substring that the tree matches.
-    pub(super) fn hir(&self) -> Hir {
+    pub(super) fn tree(&self) -> Tree<'_> {
         let (start, end) = (|| Hir::look(Look::Start), || Hir::look(Look::End));
-        match &self.form {
+        Tree::Expression(match &self.form {
             Form::Anything => Hir::empty(),
             Form::OneOf(strings) => {
                 let literals = strings.iter().map(|string| Hir::literal(string.clone())).collect();
@@ -129,7 +175,8 @@ impl Pattern {
             Form::Suffix(suffix) => Hir::concat(vec![Hir::literal(suffix.as_slice()), end()]),
             Form::Contains(finder) => Hir::literal(finder.needle()),
             Form::Expression { hir, .. } => hir.clone(),
-        }
+            Form::Distance(distance) => return Tree::Distance(distance),
+        })
     }
 
     /// The strings of a pattern that is a set of strings.

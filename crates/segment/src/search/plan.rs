@@ -63,7 +63,7 @@ pub fn search(
         return Ok(search.report);
     }
     search.automaton = automaton.ok();
-    match strings.postings.map(|postings| (postings, trigrams_of(&pattern.hir()))) {
+    match strings.postings.map(|postings| (postings, trigrams_of(pattern))) {
         Some((postings, query)) if query != TrigramQuery::Everything => {
             search.report.candidates = Some(0);
             // Rows that have no postings are tested.

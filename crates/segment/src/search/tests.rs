@@ -23,7 +23,7 @@ use crate::value::StringStore;
 
 /// Strings with and without codes.
 #[derive(Debug)]
-struct Texts {
+pub(super) struct Texts {
     texts: Vec<Vec<u8>>,
     tokens: Tokens,
     codes: Vec<Vec<u16>>,
@@ -138,7 +138,7 @@ fn key_matches(mut automaton: Automaton, text: &[u8]) -> Result<bool> {
 }
 
 /// All ways give the ranks of `expected`.
-fn check(texts: &Texts, pattern: &Pattern, expected: &dyn Fn(&[u8]) -> bool) {
+pub(super) fn check(texts: &Texts, pattern: &Pattern, expected: &dyn Fn(&[u8]) -> bool) {
     let expected: Vec<Rank> =
         (0..).zip(&texts.texts).filter(|(_, text)| expected(text)).map(|(rank, _)| rank).collect();
     let tested = |test: &mut dyn FnMut(usize) -> bool| -> Vec<Rank> {
@@ -191,7 +191,7 @@ fn found_by(strings: Strings<'_>, pattern: &Pattern, rows: Rank) -> Vec<Rank> {
     found
 }
 
-fn texts_of(texts: Vec<Vec<u8>>) -> Texts {
+pub(super) fn texts_of(texts: Vec<Vec<u8>>) -> Texts {
     Texts::new(texts, 9)
 }
 
@@ -245,6 +245,20 @@ proptest! {
         let patterns: Vec<&[u8]> = expressions.iter().map(String::as_bytes).collect();
         let pattern = Pattern::any_expression(&patterns).unwrap();
         check(&texts_of(texts), &pattern, &|text| all.iter().any(|regex| regex.is_match(text)));
+    }
+
+    #[test]
+    fn one_of_several_patterns_may_match(
+        texts in some_texts(), expression in some_expression(), literals in prop::collection::vec("[a-d]{0,3}", 0..4),
+    ) {
+        let literals: Vec<&[u8]> = literals.iter().map(String::as_bytes).collect();
+        let forms = [Pattern::contains, Pattern::starts_with, Pattern::ends_with, |text: &[u8]| Pattern::one_of(&[text])];
+        let mut all: Vec<Pattern> = forms.iter().zip(&literals).map(|(form, text)| form(text)).collect();
+        for _ in 0..2 {
+            let pattern = Pattern::any(all.clone()).unwrap();
+            check(&texts_of(texts.clone()), &pattern, &|text| all.iter().any(|one| one.matches(text)));
+            all.push(Pattern::expression(expression.as_bytes()).unwrap());
+        }
     }
 
     #[test]
@@ -304,6 +318,17 @@ fn expressions_that_are_wrong_or_too_large_are_refused() {
         assert_eq!(error.code(), ErrorCode::CannotCompileRegexp);
         assert!(error.message().contains(reason), "{error}");
     }
+}
+
+#[test]
+fn one_of_several_sets_is_a_set() {
+    let set = |texts: &[&str]| Pattern::one_of(&texts.iter().map(|text| text.as_bytes()).collect::<Vec<_>>());
+    let pattern = Pattern::any(vec![set(&["b", "c"]), set(&[]), set(&["a", "b"])]).unwrap();
+    let strings = pattern.strings().unwrap();
+    assert_eq!(strings.iter().map(|text| &text[..]).collect::<Vec<_>>(), [b"a", b"b", b"c"]);
+    let near = Pattern::byte_distance(b"a", 1).unwrap();
+    assert!(Pattern::any(vec![near.clone()]).unwrap().matches(b"b"));
+    assert!(Pattern::any(vec![near, set(&["x"])]).is_err());
 }
 
 /// Texts of `a` and `b` that look random.
