@@ -209,7 +209,7 @@ fn low_byte(value: u64) -> u8 {
 }
 
 /// Builds an array value by value.
-pub(crate) struct ColumnBuilder {
+pub struct ColumnBuilder {
     carrier: DataType,
     nullable: bool,
     valid: Vec<bool>,
@@ -225,7 +225,8 @@ enum Parts {
 }
 
 impl ColumnBuilder {
-    pub(crate) fn new(ty: &SqlType) -> Result<ColumnBuilder> {
+    /// For values of type `ty`.
+    pub fn new(ty: &SqlType) -> Result<ColumnBuilder> {
         ColumnBuilder::of_carrier(&ty.carrier(), ty.accepts_null())
     }
 
@@ -316,7 +317,7 @@ impl ColumnBuilder {
         self.read(cursor)
     }
 
-    pub(crate) fn finish(self) -> Result<ArrayRef> {
+    pub fn finish(self) -> Result<ArrayRef> {
         let nulls = NullBuffer::from(BooleanBuffer::from(self.valid.as_slice()));
         let rows = self.valid.len();
         let nulls = Some(nulls).filter(|nulls| nulls.null_count() > 0);

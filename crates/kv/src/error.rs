@@ -23,7 +23,7 @@ pub(crate) fn damaged(file: &Path, how: &str) -> Error {
 
 /// Bytes of a key or a row that no version of this code wrote. The store adds its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Corrupt {
+pub enum Corrupt {
     #[error("it ends inside a value")]
     Truncated,
     #[error("{left} bytes are left after its last value")]
@@ -42,7 +42,7 @@ pub(crate) enum Corrupt {
 
 impl Corrupt {
     /// The error for the row at `key` of the store at `path`.
-    pub(crate) fn at(self, path: &Path, key: &[u8]) -> Error {
+    pub fn at(self, path: &Path, key: &[u8]) -> Error {
         let shown = &key[..key.len().min(64)];
         let hex = hex::encode(shown);
         Error::new(

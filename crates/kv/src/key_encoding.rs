@@ -40,8 +40,9 @@ const STRING_END: [u8; 2] = [0x00, 0x00];
 const TURNED_BYTES_MAX: usize = 32;
 const SIGN: u8 = 0x80;
 
+/// Encodes and decodes the keys of a table.
 #[derive(Clone, Debug)]
-pub(crate) struct KeyEncoder {
+pub struct KeyEncoder {
     parts: Vec<KeyPart>,
 }
 
@@ -65,35 +66,44 @@ enum Form {
 
 /// Encoded keys of a block.
 #[derive(Debug, Default)]
-pub(crate) struct EncodedKeys {
+pub struct EncodedKeys {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
 impl EncodedKeys {
-    pub(crate) fn len(&self) -> usize {
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    pub(crate) fn get(&self, row: usize) -> &[u8] {
+    pub fn get(&self, row: usize) -> &[u8] {
         let start = if row == 0 { 0 } else { self.ends[row - 1] };
         &self.bytes[start..self.ends[row]]
     }
 }
 
 impl KeyEncoder {
-    pub(crate) fn new<'a>(types: impl Iterator<Item = &'a SqlType>) -> Result<KeyEncoder> {
+    pub fn new<'a>(types: impl Iterator<Item = &'a SqlType>) -> Result<KeyEncoder> {
         let part =
             |ty: &SqlType| Ok(KeyPart { ty: ty.clone(), form: Form::of(ty)?, nullable: ty.accepts_null() });
         Ok(KeyEncoder { parts: types.map(part).collect::<Result<_>>()? })
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// The number of columns of the key.
+    pub fn len(&self) -> usize {
         self.parts.len()
     }
 
     /// Encodes the keys of a block. Fewer columns than the key has give prefixes of keys.
-    pub(crate) fn encode(&self, columns: &[ArrayRef]) -> Result<EncodedKeys> {
+    pub fn encode(&self, columns: &[ArrayRef]) -> Result<EncodedKeys> {
         if columns.is_empty() || columns.len() > self.parts.len() {
             bail!(
                 NumberOfColumnsDoesntMatch,
@@ -123,7 +133,7 @@ impl KeyEncoder {
     }
 
     /// Decodes the columns of a key into the builders that `targets` names.
-    pub(crate) fn decode(
+    pub fn decode(
         &self,
         key: &[u8],
         targets: &[Option<usize>],

@@ -1,7 +1,8 @@
 //! A key/value table: rows by key, read and changed durably.
 //!
 //! [`Store`] is one table in one RocksDB: rows of typed columns, some of which are the key. Inserting an existing
-//! key replaces its row.
+//! key replaces its row. [`Database`] is a RocksDB with several families of such rows, for a table that keeps
+//! generations of them; [`encoding`] has what it needs to read their keys and rows.
 //!
 //! # On disk
 //!
@@ -21,6 +22,8 @@
 
 mod check;
 mod columns;
+mod database;
+pub mod encoding;
 mod error;
 mod finder;
 mod key_encoding;
@@ -34,6 +37,7 @@ mod row_assembler;
 mod row_encoding;
 mod run;
 mod scan;
+mod snapshot;
 mod spec;
 mod statistics;
 mod store;
@@ -42,11 +46,13 @@ mod write;
 #[cfg(test)]
 mod model;
 
+pub use database::Database;
 pub use load::Load;
 pub use lookup::Found;
 pub use options::{KvOptions, SharedCache};
-pub use range::KeyRange;
+pub use range::{ByteRange, KeyRange};
 pub use reopening::ReopeningStore;
 pub use scan::Scan;
+pub use snapshot::{FamilyRows, Snapshot};
 pub use spec::{ComputedDefault, KvSpec};
 pub use store::Store;

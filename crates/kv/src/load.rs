@@ -1,4 +1,4 @@
-//! The rows of one statement: a synced batch if they are few, otherwise sorted files that are ingested together.
+//! The changes of one statement: a synced batch if they are few, otherwise sorted files that are ingested together.
 //!
 //! Many rows bypass the log and the write buffers. They are collected up to a limit, sorted and written as sorted
 //! files by other threads while the next ones are collected. RocksDB then ingests all files in one step, later
@@ -15,15 +15,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, RecordBatch};
 use basalt_base::query::carried;
 use basalt_base::{Error, FileAction, Result};
-use rocksdb::{IngestExternalFileOptions, WriteBatch};
+use rocksdb::{DEFAULT_COLUMN_FAMILY_NAME, IngestExternalFileOptions, WriteBatch};
 
+use crate::database::Database;
+use crate::row_encoding::TOMBSTONE;
 use crate::run::{Run, RunFiles};
 use crate::spec::KvSpec;
 use crate::store::Store;
-use crate::write::for_each_row;
+use crate::write::{check_whole_key, for_each_row};
 
 const LIMITS: LoadLimits = LoadLimits {
     batch_rows: 100_000,
@@ -33,10 +35,11 @@ const LIMITS: LoadLimits = LoadLimits {
     file_bytes: 16 << 20,
 };
 
-/// An insert in progress. Dropping it without [`Load::commit`] cancels it.
+/// A change in progress. Dropping it without [`Load::commit`] cancels it.
 pub struct Load {
-    store: Arc<Store>,
+    database: Arc<Database>,
     spec: Arc<KvSpec>,
+    deletes: Deletes,
     threads_max: usize,
     limits: LoadLimits,
     /// The write time to store in rows, if they expire.
@@ -44,6 +47,15 @@ pub struct Load {
     run: Run,
     rows: u64,
     files: Option<LoadFiles>,
+}
+
+/// What becomes of a deleted key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deletes {
+    /// It is removed.
+    Removed,
+    /// It gets a tombstone, because older places may have it.
+    Tombstones,
 }
 
 /// The limits at which rows become files.
@@ -84,7 +96,7 @@ struct WrittenRun {
 }
 
 impl Store {
-    /// Begins an insert that may use up to `threads_max` threads besides the caller's.
+    /// Begins a change that may use up to `threads_max` threads besides the caller's.
     pub fn begin_load(self: &Arc<Self>, threads_max: usize) -> Result<Load> {
         self.begin_load_within(threads_max, LIMITS)
     }
@@ -94,40 +106,84 @@ impl Store {
         threads_max: usize,
         limits: LoadLimits,
     ) -> Result<Load> {
-        self.check_writable()?;
+        Load::new(self.database(), self.spec(), Deletes::Removed, threads_max, limits)
+    }
+}
+
+impl Load {
+    /// Begins a change of a family that is chosen when it is committed; deleted keys get tombstones. It may use up to
+    /// `threads_max` threads besides the caller's.
+    pub fn begin(database: &Arc<Database>, spec: Arc<KvSpec>, threads_max: usize) -> Result<Load> {
+        Load::new(database, spec, Deletes::Tombstones, threads_max, LIMITS)
+    }
+
+    fn new(
+        database: &Arc<Database>,
+        spec: Arc<KvSpec>,
+        deletes: Deletes,
+        threads_max: usize,
+        limits: LoadLimits,
+    ) -> Result<Load> {
+        database.check_writable()?;
+        let ttl = database.options().ttl_seconds;
         Ok(Load {
-            store: Arc::clone(self),
-            spec: self.spec(),
+            written: ttl.map(|_| database.options().now_seconds()),
+            database: Arc::clone(database),
+            spec,
+            deletes,
             threads_max,
             limits,
-            written: self.written(),
             run: Run::default(),
             rows: 0,
             files: None,
         })
     }
-}
 
-impl Load {
     /// Adds every row of `batch`, which has all columns in order.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.run.begin_block();
-        for_each_row(&self.spec, batch, self.written, |key, row| self.run.push(key, row))?;
-        self.rows += batch.num_rows() as u64;
+        for_each_row(&self.spec, batch, self.written, |key, row| self.run.push(key, Some(row)))?;
+        self.wrote(batch.num_rows())
+    }
+
+    /// Deletes the rows with `keys`: one array for each key column. Missing keys are ignored.
+    pub fn delete(&mut self, keys: &[ArrayRef]) -> Result<()> {
+        let encoder = self.spec.key_encoder()?;
+        check_whole_key(&encoder, keys)?;
+        let encoded = encoder.encode(keys)?;
+        let value = match self.deletes {
+            Deletes::Removed => None,
+            Deletes::Tombstones => Some(TOMBSTONE),
+        };
+        self.run.begin_block();
+        (0..encoded.len()).for_each(|row| self.run.push(encoded.get(row), value));
+        self.wrote(encoded.len())
+    }
+
+    fn wrote(&mut self, rows: usize) -> Result<()> {
+        self.rows += rows as u64;
         if self.run.bytes() >= self.run_bytes_max() { self.end_run(RunPosition::Middle) } else { Ok(()) }
     }
 
-    /// Inserts the rows, replacing those with the same keys. Of several rows with one key the last wins. Atomic,
-    /// and durable on return. Returns the number of rows written to the load.
-    pub fn commit(mut self) -> Result<u64> {
+    /// The encoded bytes of the change.
+    pub fn bytes(&self) -> u64 {
+        (self.run.bytes() + self.files.as_ref().map_or(0, |files| files.bytes)) as u64
+    }
+
+    /// [`Load::commit_to`] the default family.
+    pub fn commit(self) -> Result<u64> {
+        self.commit_to(DEFAULT_COLUMN_FAMILY_NAME)
+    }
+
+    /// Makes the changes to `family`: rows replace those with the same keys. Of several changes of one key the last
+    /// wins. Atomic, and durable on return. Returns the number of changes.
+    pub fn commit_to(mut self, family: &str) -> Result<u64> {
         let is_batch = self.files.is_none()
             && self.run.len() < self.limits.batch_rows
             && self.run.bytes() < self.limits.batch_bytes;
-        let doing = format!("inserting {} rows", self.rows);
+        let doing = format!("changing {} rows", self.rows);
         if is_batch {
-            let mut changes = WriteBatch::default();
-            self.run.iter().for_each(|(key, row)| changes.put(key, row));
-            self.store.write(changes, &doing)?;
+            self.write_batch(family, &doing)?;
             return Ok(self.rows);
         }
         self.end_run(RunPosition::Last)?;
@@ -135,11 +191,25 @@ impl Load {
             files.written()?;
             let mut options = IngestExternalFileOptions::default();
             options.set_move_files(true);
-            let ingested = self.store.db().ingest_external_file_opts(&options, files.paths.clone());
-            ingested.map_err(|error| self.store.refused(&doing, &error))?;
-            self.store.acknowledge_files()?;
+            let database = &self.database;
+            let handle = database.family(family)?;
+            let ingested = database.db().ingest_external_file_cf_opts(&handle, &options, files.paths.clone());
+            ingested.map_err(|error| database.refused(&doing, &error))?;
+            database.acknowledge_files()?;
         }
         Ok(self.rows)
+    }
+
+    fn write_batch(&self, family: &str, doing: &str) -> Result<()> {
+        let handle = self.database.family(family)?;
+        let mut changes = WriteBatch::default();
+        for (key, value) in self.run.iter() {
+            match value {
+                Some(row) => changes.put_cf(&handle, key, row),
+                None => changes.delete_cf(&handle, key),
+            }
+        }
+        self.database.write(changes, doing)
     }
 
     /// The runs of a long load are larger, so that the number of files stays small.
@@ -159,7 +229,7 @@ impl Load {
         }
         let mut files = match self.files.take() {
             Some(files) => files,
-            None => LoadFiles::create(self.store.next_load_directory())?,
+            None => LoadFiles::create(self.database.next_load_directory())?,
         };
         let fresh = files.written()?;
         let mut run = std::mem::replace(&mut self.run, fresh);
@@ -168,8 +238,8 @@ impl Load {
             run.move_greatest(&mut self.run);
         }
         let file_options = RunFiles {
-            options: self.store.rocksdb_options().clone(),
-            store: self.store.path().to_owned(),
+            options: self.database.rocksdb_options().clone(),
+            store: self.database.path().to_owned(),
             directory: files.directory.clone(),
             number: files.runs,
             threads_max: self.threads_max,

@@ -19,11 +19,11 @@ struct Bound {
 }
 
 /// A half-open range of encoded keys: from `lower` to before `upper`.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct ByteRange {
-    pub(crate) lower: Vec<u8>,
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ByteRange {
+    pub lower: Vec<u8>,
     /// `None` is the end of the table.
-    pub(crate) upper: Option<Vec<u8>>,
+    pub upper: Option<Vec<u8>>,
 }
 
 impl KeyRange {
@@ -62,7 +62,7 @@ impl KeyRange {
     }
 
     /// The encoded range; `None` if no key can be in it.
-    pub(crate) fn encode(&self, encoder: &KeyEncoder) -> Result<Option<ByteRange>> {
+    pub fn encode(&self, encoder: &KeyEncoder) -> Result<Option<ByteRange>> {
         let lower = match &self.lower {
             None => Vec::new(),
             Some(bound) => {

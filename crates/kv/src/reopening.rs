@@ -75,7 +75,8 @@ impl ReopeningStore {
     }
 
     fn has_stopped(&self, store: &Store) -> bool {
-        store.ran_out_of_space() || (store.is_read_only() && !self.options.read_only)
+        let database = store.database();
+        database.ran_out_of_space() || (database.is_read_only() && !self.options.read_only)
     }
 
     /// Checks for the space that opening for writing needs: the rows of the log become a sorted file.

@@ -13,7 +13,7 @@ use crate::row_encoding::RowReader;
 use crate::spec::{ComputedDefault, KvSpec};
 
 /// Collects decoded rows and makes a batch of the projected columns.
-pub(crate) struct RowAssembler {
+pub struct RowAssembler {
     columns: Columns,
     key: KeyEncoder,
     key_targets: Vec<Option<usize>>,
@@ -38,7 +38,8 @@ struct Computed {
 }
 
 impl RowAssembler {
-    pub(crate) fn new(spec: &KvSpec, projection: &[usize]) -> Result<RowAssembler> {
+    /// For the columns of `spec` at `projection`.
+    pub fn new(spec: &KvSpec, projection: &[usize]) -> Result<RowAssembler> {
         let wanted = wanted(spec, projection);
         let target = |position: usize| wanted.binary_search(&position).ok();
         let value_positions = spec.value_positions();
@@ -66,11 +67,17 @@ impl RowAssembler {
         })
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The number of rows since the last [`RowAssembler::finish`].
+    pub fn len(&self) -> usize {
         self.len
     }
 
-    pub(crate) fn push(&mut self, key: &[u8], row: &[u8]) -> Result<(), Corrupt> {
+    /// Adds a row by its encoded key and its value.
+    pub fn push(&mut self, key: &[u8], row: &[u8]) -> Result<(), Corrupt> {
         if self.key_targets.iter().any(Option::is_some) {
             self.key.decode(key, &self.key_targets, &mut self.builders)?;
         }
@@ -82,8 +89,20 @@ impl RowAssembler {
         Ok(())
     }
 
+    /// Adds a row with the key of a tombstone; its other columns have their types' values, whatever they are.
+    pub fn push_tombstone(&mut self, key: &[u8]) -> Result<(), Corrupt> {
+        self.key.decode(key, &self.key_targets, &mut self.builders)?;
+        self.reader.append_defaults(0, &mut self.builders)?;
+        if !self.computed.is_empty() {
+            // No default is computed for it.
+            self.own_columns.push(usize::MAX);
+        }
+        self.len += 1;
+        Ok(())
+    }
+
     /// Returns the rows so far and resets the assembler.
-    pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
+    pub fn finish(&mut self) -> Result<RecordBatch> {
         let fresh = self.types.iter().map(ColumnBuilder::new).collect::<Result<_>>()?;
         let builders = std::mem::replace(&mut self.builders, fresh);
         let mut arrays = builders.into_iter().map(ColumnBuilder::finish).collect::<Result<Vec<_>>>()?;

@@ -10,6 +10,8 @@
 //! values       those that are not NULL, in the layout of `columns`
 //! ```
 //!
+//! A row without any bytes is a tombstone.
+//!
 //! Columns are identified by position, so a table may gain columns at the end: older rows have fewer and read the
 //! defaults. RocksDB verifies the block checksum before a row is decoded; the decoder still accepts any bytes and
 //! returns an error for bad ones.
@@ -35,8 +37,26 @@ const PLAIN: u8 = 1;
 const EXPIRING: u8 = 2;
 const WRITTEN_BYTES: usize = size_of::<u32>();
 
+/// The value of a row that says that its key is deleted.
+pub(crate) const TOMBSTONE: &[u8] = &[];
+
+/// The value of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoredRow<'a> {
+    /// The encoded columns outside the key.
+    Row(&'a [u8]),
+    /// The key is deleted. It may have rows in older places.
+    Tombstone,
+}
+
+impl<'a> StoredRow<'a> {
+    pub(crate) fn of(value: &'a [u8]) -> StoredRow<'a> {
+        if value == TOMBSTONE { StoredRow::Tombstone } else { StoredRow::Row(value) }
+    }
+}
+
 /// Writes the rows of one block.
-pub(crate) struct RowWriter<'a> {
+pub struct RowWriter<'a> {
     columns: Vec<ColumnReader<'a>>,
     /// The write time, for rows that expire.
     written: Option<u32>,
@@ -44,7 +64,7 @@ pub(crate) struct RowWriter<'a> {
 
 impl<'a> RowWriter<'a> {
     /// `columns` are the value columns in order, each with whether its type is nullable.
-    pub(crate) fn new(
+    pub fn new(
         columns: impl Iterator<Item = (&'a ArrayRef, bool)>,
         written: Option<u32>,
     ) -> Result<RowWriter<'a>> {
@@ -52,7 +72,8 @@ impl<'a> RowWriter<'a> {
         Ok(RowWriter { columns: columns.collect::<Result<_>>()?, written })
     }
 
-    pub(crate) fn write(&self, row: usize, out: &mut Vec<u8>) {
+    /// Appends the row at `row` to `out`.
+    pub fn write(&self, row: usize, out: &mut Vec<u8>) {
         match self.written {
             None => out.push(PLAIN),
             Some(written) => {
@@ -74,7 +95,7 @@ impl<'a> RowWriter<'a> {
 }
 
 /// Decodes rows into column builders.
-pub(crate) struct RowReader {
+pub struct RowReader {
     carriers: Vec<DataType>,
     /// The builder index of each value column, if it is wanted.
     targets: Vec<Option<usize>>,
@@ -85,17 +106,14 @@ pub(crate) struct RowReader {
 }
 
 impl RowReader {
-    pub(crate) fn new(
-        carriers: Vec<DataType>,
-        targets: Vec<Option<usize>>,
-        defaults: Vec<ArrayRef>,
-    ) -> RowReader {
+    /// `targets` and `defaults` have an element for each of `carriers`, the value columns in order.
+    pub fn new(carriers: Vec<DataType>, targets: Vec<Option<usize>>, defaults: Vec<ArrayRef>) -> RowReader {
         let needed = targets.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
         RowReader { carriers, targets, needed, defaults }
     }
 
     /// Appends the columns of a row to their builders; returns the number of columns stored in the row.
-    pub(crate) fn read(&self, row: &[u8], builders: &mut [ColumnBuilder]) -> Result<usize, Corrupt> {
+    pub fn read(&self, row: &[u8], builders: &mut [ColumnBuilder]) -> Result<usize, Corrupt> {
         let mut cursor = Cursor::new(row);
         read_written(&mut cursor)?;
         let expected = self.carriers.len();
@@ -121,7 +139,7 @@ impl RowReader {
     }
 
     /// Appends the defaults of columns that the row lacks.
-    fn append_defaults(&self, from: usize, builders: &mut [ColumnBuilder]) -> Result<(), Corrupt> {
+    pub(crate) fn append_defaults(&self, from: usize, builders: &mut [ColumnBuilder]) -> Result<(), Corrupt> {
         for position in from..self.needed {
             let Some(target) = self.targets[position] else { continue };
             let default = &self.defaults[position];

@@ -8,6 +8,8 @@ use rocksdb::{Options, SstFileWriter};
 use crate::error::failed;
 
 const LENGTH_BYTES: usize = size_of::<u32>();
+/// The length of the value of a deleted key.
+const DELETED: u32 = u32::MAX;
 /// A run counts as nearly sorted if its ascending sequences have this length on average. Several threads that read
 /// a sorted source produce such blocks.
 const ASCENDING_ROWS_MIN: usize = 1024;
@@ -18,7 +20,7 @@ const ASCENDING_ROWS_MIN: usize = 1024;
 ///
 /// ```text
 /// length of the key    u32, little-endian
-/// length of the value  u32, little-endian
+/// length of the value  u32, little-endian; all bits set: the key is deleted
 /// key, value
 /// ```
 #[derive(Default)]
@@ -59,7 +61,8 @@ impl Run {
         }
     }
 
-    pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) {
+    /// Adds a row; no value deletes the key.
+    pub(crate) fn push(&mut self, key: &[u8], value: Option<&[u8]>) {
         let row = RunRow { key_head: head(key), start: self.bytes.len() };
         let is_greater = |last: &RunRow| {
             last.key_head < row.key_head || (last.key_head == row.key_head && self.key(last) < key)
@@ -70,9 +73,10 @@ impl Run {
         }
         self.rows.push(row);
         self.bytes.extend_from_slice(&(key.len() as u32).to_le_bytes());
-        self.bytes.extend_from_slice(&(value.len() as u32).to_le_bytes());
+        let value_bytes = value.map_or(DELETED, |value| value.len() as u32);
+        self.bytes.extend_from_slice(&value_bytes.to_le_bytes());
         self.bytes.extend_from_slice(key);
-        self.bytes.extend_from_slice(value);
+        self.bytes.extend_from_slice(value.unwrap_or_default());
     }
 
     /// Bytes of encoded rows.
@@ -93,8 +97,8 @@ impl Run {
         self.descents * ASCENDING_ROWS_MIN <= self.rows.len()
     }
 
-    /// Key and value of every row.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+    /// Key and value of every row; a deleted key has no value.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
         self.rows.iter().map(|row| self.row(row))
     }
 
@@ -198,26 +202,31 @@ impl Run {
         let mut file = SstFileWriter::create(&files.options);
         file.open(path)?;
         for row in rows {
-            let (key, value) = self.row(row);
-            file.put(key, value)?;
+            match self.row(row) {
+                (key, Some(value)) => file.put(key, value)?,
+                (key, None) => file.delete(key)?,
+            }
         }
         file.finish()
     }
 
-    fn length(&self, at: usize) -> usize {
+    fn length(&self, at: usize) -> u32 {
         let bytes = self.bytes[at..at + LENGTH_BYTES].try_into();
-        u32::from_le_bytes(bytes.expect("a slice of as many bytes")) as usize
+        u32::from_le_bytes(bytes.expect("a slice of as many bytes"))
     }
 
     fn key(&self, row: &RunRow) -> &[u8] {
         let start = row.start + 2 * LENGTH_BYTES;
-        &self.bytes[start..start + self.length(row.start)]
+        &self.bytes[start..start + self.length(row.start) as usize]
     }
 
-    fn row(&self, row: &RunRow) -> (&[u8], &[u8]) {
+    fn row(&self, row: &RunRow) -> (&[u8], Option<&[u8]>) {
         let key = self.key(row);
         let start = row.start + 2 * LENGTH_BYTES + key.len();
-        (key, &self.bytes[start..start + self.length(row.start + LENGTH_BYTES)])
+        match self.length(row.start + LENGTH_BYTES) {
+            DELETED => (key, None),
+            bytes => (key, Some(&self.bytes[start..start + bytes as usize])),
+        }
     }
 }
 
@@ -240,16 +249,16 @@ mod tests {
     proptest! {
         #[test]
         fn sorted_rows_are_those_that_came_last(
-            rows in prop::collection::vec((prop::collection::vec(0..3_u8, 0..12), any::<Vec<u8>>()), 0..40),
+            rows in prop::collection::vec((prop::collection::vec(0..3_u8, 0..12), any::<Option<Vec<u8>>>()), 0..40),
         ) {
             let mut run = Run::default();
-            rows.iter().for_each(|(key, value)| run.push(key, value));
-            let came = run.iter().map(|(key, value)| (key.to_vec(), value.to_vec()));
+            rows.iter().for_each(|(key, value)| run.push(key, value.as_deref()));
+            let came = run.iter().map(|(key, value)| (key.to_vec(), value.map(<[u8]>::to_vec)));
             prop_assert!(came.eq(rows.iter().cloned()));
             prop_assert_eq!(run.is_sorted(), rows.is_sorted_by(|left, right| left.0 < right.0));
             run.sort();
             prop_assert!(run.is_sorted());
-            let sorted = run.iter().map(|(key, value)| (key.to_vec(), value.to_vec()));
+            let sorted = run.iter().map(|(key, value)| (key.to_vec(), value.map(<[u8]>::to_vec)));
             prop_assert!(sorted.eq(rows.into_iter().collect::<BTreeMap<_, _>>()));
         }
     }
@@ -262,7 +271,7 @@ mod tests {
         let mut run = Run::default();
         for block in blocks {
             run.begin_block();
-            block.clone().for_each(|number| run.push(&number.to_be_bytes(), b"value"));
+            block.clone().for_each(|number| run.push(&number.to_be_bytes(), Some(b"value")));
         }
         run
     }
@@ -282,13 +291,13 @@ mod tests {
     #[test]
     fn a_block_may_come_late() {
         let mut run = run_of(&[0..2000, 2000..3000, 4000..5000, 1_000_000..1_000_001]);
-        run.push(&3999_u32.to_be_bytes(), b"value");
+        run.push(&3999_u32.to_be_bytes(), Some(b"value"));
         run.sort();
         let mut next = Run::default();
         run.move_greatest(&mut next);
         assert_eq!((run.len(), next.len()), (3002, 1000));
         next.begin_block();
-        (3000..3999_u32).for_each(|number| next.push(&number.to_be_bytes(), b"value"));
+        (3000..3999_u32).for_each(|number| next.push(&number.to_be_bytes(), Some(b"value")));
         assert!(next.sort_stretches());
         let expected = (3000..3999).chain(4001..5000).chain([1_000_000]);
         assert_eq!(numbers(&next), Vec::from_iter(expected));

@@ -40,16 +40,26 @@ impl KvSpec {
         Ok(spec)
     }
 
+    /// Whether these are the columns and the key of `other`, followed by new columns.
+    pub fn adds_columns_to(&self, other: &KvSpec) -> bool {
+        let mut kept = other.columns.iter().zip(self.columns.iter());
+        self.columns.len() >= other.columns.len()
+            && kept.all(|(old, new)| old.ty == new.ty)
+            && self.key == other.key
+    }
+
     /// Positions of the columns outside the key, in order: the columns of a row's value.
-    pub(crate) fn value_positions(&self) -> Vec<usize> {
+    pub fn value_positions(&self) -> Vec<usize> {
         (0..self.columns.len()).filter(|position| !self.key.contains(position)).collect()
     }
 
-    pub(crate) fn key_encoder(&self) -> Result<KeyEncoder> {
+    /// The encoding of the key.
+    pub fn key_encoder(&self) -> Result<KeyEncoder> {
         KeyEncoder::new(self.key.iter().map(|&position| &self.columns[position].ty))
     }
 
-    pub(crate) fn check(&self) -> Result<()> {
+    /// An error if the columns cannot be stored.
+    pub fn check(&self) -> Result<()> {
         if self.key.is_empty() {
             bail!(BadArguments, "a key/value table needs a primary key");
         }

@@ -21,7 +21,7 @@ impl Store {
     /// RocksDB's counters since the store was opened, by name, for example `rocksdb.block.cache.hit`.
     pub fn counters(&self) -> Vec<(&'static str, u64)> {
         Ticker::iter()
-            .map(|&ticker| (ticker.name(), self.rocksdb_options().get_ticker_count(ticker)))
+            .map(|&ticker| (ticker.name(), self.database().rocksdb_options().get_ticker_count(ticker)))
             .collect()
     }
 

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use basalt_base::{Result, bail};
-use rocksdb::{WriteBatch, WriteOptions};
+use rocksdb::WriteBatch;
 
 use crate::key_encoding::{EncodedKeys, KeyEncoder};
 use crate::row_encoding::RowWriter;
 use crate::spec::KvSpec;
 use crate::store::Store;
 
-/// RocksDB's limit of the length of a key or a value.
-const ENTRY_BYTES_MAX: usize = u32::MAX as usize;
+/// RocksDB's limit of the length of a key or a value, less one.
+const ENTRY_BYTES_MAX: usize = u32::MAX as usize - 1;
 
 impl Store {
     /// Writes every row of `batch`, which has all columns in order, replacing the rows with the same keys. Of
@@ -23,22 +23,17 @@ impl Store {
         load.commit().map(|_| ())
     }
 
-    /// Removes the rows with `keys`: one array for each key column. Missing keys are ignored.
-    pub fn delete(&self, keys: &[ArrayRef]) -> Result<()> {
-        self.check_writable()?;
-        let encoder = self.spec().key_encoder()?;
-        check_whole_key(&encoder, keys)?;
-        let encoded = encoder.encode(keys)?;
-        let mut changes = WriteBatch::default();
-        for row in 0..encoded.len() {
-            changes.delete(encoded.get(row));
-        }
-        self.write(changes, &format!("deleting {} keys", encoded.len()))
+    /// Removes the rows with `keys`: one array for each key column. Missing keys are ignored. Atomic, and durable on
+    /// return.
+    pub fn delete(self: &Arc<Self>, keys: &[ArrayRef]) -> Result<()> {
+        let mut load = self.begin_load(1)?;
+        load.delete(keys)?;
+        load.commit().map(|_| ())
     }
 
     /// Removes all rows.
     pub fn truncate(&self) -> Result<()> {
-        self.check_writable()?;
+        self.database().check_writable()?;
         let mut rows = self.db().raw_iterator();
         rows.seek_to_last();
         rows.status().map_err(|error| self.failed("looking for the last row", &error))?;
@@ -48,40 +43,20 @@ impl Store {
         drop(rows);
         let mut changes = WriteBatch::default();
         changes.delete_range_cf(&self.family(), [].as_slice(), end.as_slice());
-        self.write(changes, "removing all rows")?;
+        self.database().write(changes, "removing all rows")?;
         // From here on the rows are gone; the rest only frees their space.
         self.db()
             .delete_file_in_range([].as_slice(), end.as_slice())
-            .map_err(|error| self.refused("removing the files of deleted rows", &error))?;
+            .map_err(|error| self.database().refused("removing the files of deleted rows", &error))?;
         self.compact()
     }
 
     /// Merges all sorted files, which frees the space of replaced, deleted and expired rows.
     pub fn compact(&self) -> Result<()> {
-        self.check_writable()?;
-        self.db().flush().map_err(|error| self.refused("flushing", &error))?;
+        self.database().check_writable()?;
+        self.db().flush().map_err(|error| self.database().refused("flushing", &error))?;
         self.db().compact_range(None::<&[u8]>, None::<&[u8]>);
-        self.acknowledge_files()
-    }
-
-    pub(crate) fn check_writable(&self) -> Result<()> {
-        if self.options().read_only {
-            bail!(ReadOnly, "{} is open for reading only", self.path().display());
-        }
-        Ok(())
-    }
-
-    /// The write time to store in rows, if they expire.
-    pub(crate) fn written(&self) -> Option<u32> {
-        self.options().ttl_seconds.map(|_| self.options().now_seconds())
-    }
-
-    pub(crate) fn write(&self, changes: WriteBatch, doing: &str) -> Result<()> {
-        let mut options = WriteOptions::default();
-        options.set_sync(true);
-        self.db().write_opt(changes, &options).map_err(|error| self.refused(doing, &error))?;
-        self.acknowledge();
-        Ok(())
+        self.database().acknowledge_files()
     }
 }
 

@@ -1,0 +1,236 @@
+//! An open RocksDB: its column families, changes of several at once, and snapshots.
+//!
+//! The default family has the rows of a [`Store`](crate::Store) that has the database to itself. A table that keeps
+//! generations of rows has a family for each, and records about them in the default family.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use basalt_base::{Error, ErrorCode, FileAction, Result, bail};
+use rocksdb::checkpoint::Checkpoint;
+use rocksdb::{BoundColumnFamily, DB, DEFAULT_COLUMN_FAMILY_NAME, Options, WriteBatch, WriteOptions};
+
+use crate::error::failed;
+use crate::options::KvOptions;
+use crate::recovery::{Acknowledged, AcknowledgedFile, ManifestPlace, check};
+use crate::snapshot::Snapshot;
+
+/// The directory inside the database's for loads in progress.
+const LOADS_DIRECTORY: &str = "loads";
+
+/// A RocksDB. Thread-safe; all methods may run concurrently.
+pub struct Database {
+    path: PathBuf,
+    options: KvOptions,
+    rocksdb_options: Options,
+    db: DB,
+    /// The families when it was opened, without the default one.
+    families: Vec<String>,
+    /// The record of what is durable; `None` if the database is read-only.
+    acknowledged: Option<AcknowledgedFile>,
+    /// Whether a change met a full disk; RocksDB then accepts no other.
+    ran_out_of_space: AtomicBool,
+    loads: AtomicU64,
+}
+
+impl Database {
+    /// Opens the database at `path` with all its families, and creates it if it does not exist and `options` allow
+    /// changes. A database has one writer: a second process gets an error. A database whose files lack acknowledged
+    /// changes is refused, and its files are left as they are.
+    pub fn open(path: &Path, options: KvOptions) -> Result<Database> {
+        let rocksdb_options = options.to_rocksdb();
+        if !options.read_only {
+            std::fs::create_dir_all(path)
+                .map_err(|error| Error::io(FileAction::CreateDirectory, path, &error))?;
+            check(path)?;
+        }
+        let families = families(&rocksdb_options, path)?;
+        let opened = || families.iter().map(|name| (name.as_str(), rocksdb_options.clone()));
+        let db = if options.read_only {
+            DB::open_cf_with_opts_for_read_only(&rocksdb_options, path, opened(), false)
+        } else {
+            if ManifestPlace::find(path)?.is_none() {
+                // Every database of ours has the file from its beginning.
+                AcknowledgedFile::open(path)?;
+            }
+            DB::open_cf_with_opts(&rocksdb_options, path, opened())
+        };
+        let db = db.map_err(|error| failed(path, "opening", &error))?;
+        // Only now is it certain that no other process writes into it.
+        let acknowledged = if options.read_only { None } else { Some(AcknowledgedFile::open(path)?) };
+        if !options.read_only {
+            remove_unfinished_loads(path)?;
+        }
+        let database = Database {
+            path: path.to_path_buf(),
+            options,
+            rocksdb_options,
+            db,
+            families: families.into_iter().filter(|name| name != DEFAULT_COLUMN_FAMILY_NAME).collect(),
+            acknowledged,
+            ran_out_of_space: AtomicBool::new(false),
+            loads: AtomicU64::new(0),
+        };
+        database.acknowledge_files()?;
+        Ok(database)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The families that were there when the database was opened, without the default one.
+    pub fn families(&self) -> &[String] {
+        &self.families
+    }
+
+    /// Adds an empty family, durably.
+    pub fn create_family(&self, name: &str) -> Result<()> {
+        self.check_writable()?;
+        let doing = format!("creating the column family `{name}`");
+        self.db.create_cf(name, &self.rocksdb_options).map_err(|error| self.refused(&doing, &error))?;
+        self.acknowledge_files()
+    }
+
+    /// Removes a family with its rows, durably. Snapshots that read it keep it until they end.
+    pub fn drop_family(&self, name: &str) -> Result<()> {
+        self.check_writable()?;
+        let doing = format!("dropping the column family `{name}`");
+        self.db.drop_cf(name).map_err(|error| self.refused(&doing, &error))?;
+        self.acknowledge_files()
+    }
+
+    /// The records of the default family whose names begin with `prefix`, in order.
+    pub fn records(&self, prefix: &[u8]) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        let mut records = Vec::new();
+        let mut found = self.db.raw_iterator();
+        found.seek(prefix);
+        while let Some((name, record)) = found.item().filter(|(name, _)| name.starts_with(prefix)) {
+            records.push((name.to_vec(), record.to_vec()));
+            found.next();
+        }
+        found.status().map_err(|error| self.failed("reading its records", &error))?;
+        Ok(records)
+    }
+
+    /// Writes and removes records of the default family: all at once, durable on return.
+    pub fn write_records(&self, written: &[(Vec<u8>, Vec<u8>)], removed: &[Vec<u8>]) -> Result<()> {
+        self.check_writable()?;
+        let mut changes = WriteBatch::default();
+        written.iter().for_each(|(name, record)| changes.put(name, record));
+        removed.iter().for_each(|name| changes.delete(name));
+        self.write(changes, "writing its records")
+    }
+
+    /// All families as they are now.
+    pub fn snapshot(self: &Arc<Self>) -> Arc<Snapshot> {
+        Arc::new(Snapshot::take(self))
+    }
+
+    /// A copy of all files in `directory`, which must not exist: sorted files by hard links, logs by their bytes.
+    pub fn checkpoint(&self, directory: &Path) -> Result<()> {
+        let made = Checkpoint::new(&self.db).and_then(|checkpoint| checkpoint.create_checkpoint(directory));
+        made.map_err(|error| self.failed(&format!("copying it to {}", directory.display()), &error))?;
+        AcknowledgedFile::open(directory).map(|_| ())
+    }
+
+    /// Whether a change met a full disk. The database accepts no change until it is opened again.
+    pub fn ran_out_of_space(&self) -> bool {
+        self.ran_out_of_space.load(Ordering::Acquire)
+    }
+
+    pub fn is_read_only(&self) -> bool {
+        self.options.read_only
+    }
+
+    pub(crate) fn options(&self) -> &KvOptions {
+        &self.options
+    }
+
+    pub(crate) fn rocksdb_options(&self) -> &Options {
+        &self.rocksdb_options
+    }
+
+    pub(crate) fn db(&self) -> &DB {
+        &self.db
+    }
+
+    pub(crate) fn family(&self, name: &str) -> Result<Arc<BoundColumnFamily<'_>>> {
+        let family = self.db.cf_handle(name);
+        family.ok_or_else(|| Error::logical(format!("{} has no family `{name}`", self.path.display())))
+    }
+
+    pub(crate) fn failed(&self, doing: &str, source: &rocksdb::Error) -> Error {
+        failed(&self.path, doing, source)
+    }
+
+    /// The error of a failed change.
+    pub(crate) fn refused(&self, doing: &str, source: &rocksdb::Error) -> Error {
+        let error = self.failed(doing, source);
+        if error.code() == ErrorCode::NotEnoughSpace {
+            self.ran_out_of_space.store(true, Ordering::Release);
+        }
+        error
+    }
+
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if self.options.read_only {
+            bail!(ReadOnly, "{} is open for reading only", self.path.display());
+        }
+        Ok(())
+    }
+
+    /// Writes the changes to the log and syncs it.
+    pub(crate) fn write(&self, changes: WriteBatch, doing: &str) -> Result<()> {
+        let mut options = WriteOptions::default();
+        options.set_sync(true);
+        self.db.write_opt(changes, &options).map_err(|error| self.refused(doing, &error))?;
+        self.acknowledge();
+        Ok(())
+    }
+
+    /// Records that the changes so far, all of them synced, are durable.
+    fn acknowledge(&self) {
+        if let Some(acknowledged) = &self.acknowledged {
+            acknowledged
+                .add(Acknowledged { sequence: self.db.latest_sequence_number(), ..Acknowledged::default() });
+        }
+    }
+
+    /// Like [`Database::acknowledge`], and includes the files that the MANIFEST lists now.
+    pub(crate) fn acknowledge_files(&self) -> Result<()> {
+        let Some(acknowledged) = &self.acknowledged else { return Ok(()) };
+        let Some(manifest) = ManifestPlace::find(&self.path)? else { return Ok(()) };
+        acknowledged.add(Acknowledged {
+            sequence: self.db.latest_sequence_number(),
+            manifest: manifest.number,
+            manifest_bytes: manifest.bytes()?,
+        });
+        Ok(())
+    }
+
+    pub(crate) fn next_load_directory(&self) -> PathBuf {
+        let number = self.loads.fetch_add(1, Ordering::Relaxed);
+        self.path.join(LOADS_DIRECTORY).join(number.to_string())
+    }
+}
+
+/// The families of the database at `path`; the default one if there is none yet.
+fn families(options: &Options, path: &Path) -> Result<Vec<String>> {
+    match ManifestPlace::find(path)? {
+        Some(_) => DB::list_cf(options, path).map_err(|error| failed(path, "listing its families", &error)),
+        None => Ok(vec![DEFAULT_COLUMN_FAMILY_NAME.to_owned()]),
+    }
+}
+
+/// Removes the files of loads that were not committed; none of their rows is in the database.
+fn remove_unfinished_loads(path: &Path) -> Result<()> {
+    let loads = path.join(LOADS_DIRECTORY);
+    match std::fs::remove_dir_all(&loads) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io(FileAction::Remove, &loads, &error))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,7 @@
+//! The encodings of keys and rows, for tables that store them in other places too.
+
+pub use crate::columns::ColumnBuilder;
+pub use crate::error::Corrupt;
+pub use crate::key_encoding::{EncodedKeys, KeyEncoder};
+pub use crate::row_assembler::RowAssembler;
+pub use crate::row_encoding::{RowReader, RowWriter, StoredRow};
