@@ -9,8 +9,10 @@
 //! - [`registry`]: the list of encodings.
 //! - [`walk_sorted`], [`ranges`]: an automaton search by lookups, and its results.
 //! - [`prefix`], [`levenshtein`]: automata for prefixes and for edit distances.
+//! - [`encoded_string`]: automata over strings, for keys that begin with one.
 //! - [`secondary`]: from values of other columns to ranks.
 
+mod encoded_string;
 mod fixed;
 mod front;
 mod index;
@@ -27,6 +29,7 @@ mod walk_sorted;
 #[cfg(test)]
 mod conformance;
 
+pub use encoded_string::{EncodedString, EncodedStringAutomaton};
 pub use index::{Flow, KeyIndex};
 pub use levenshtein::{DISTANCE_MAX, LevenshteinAutomaton};
 pub use limits::KEY_BYTES_MAX;

@@ -169,15 +169,15 @@ fn is_within(text: &[u32], units: impl Iterator<Item = u32>, most: u8) -> bool {
         }
         let mut corner = if first == 0 { above } else { row[first - 1] };
         let (mut left, mut least) = (above, above);
-        for at in first..=last {
-            let up = row[at];
+        for (at, cell) in row.iter_mut().enumerate().take(last + 1).skip(first) {
+            let up = *cell;
             let changed = match at.checked_sub(1) {
                 Some(before) => corner + u8::from(text[before] != unit),
                 None => above,
             };
             left = changed.min(up + 1).min(left + 1).min(above);
             least = least.min(left);
-            row[at] = left;
+            *cell = left;
             corner = up;
         }
         if least == above {

@@ -27,7 +27,7 @@ mod tokens;
 mod tests;
 
 pub use automaton::Automaton;
-pub use keys::search_keys;
+pub use keys::{search_encoded_keys, search_keys};
 pub use pattern::Pattern;
 pub use plan::{Strings, search};
 pub use report::{SearchReport, Way};

@@ -364,7 +364,7 @@ fn patterns_whose_states_are_too_many_are_answered() {
         keys.0.iter().filter(|(key, _)| regex.is_match(key)).map(|(_, &rank)| rank).collect();
     found.clear();
     let automaton = Automaton::within(&pattern, 1 << 16).unwrap();
-    search_with(automaton, &keys, &pattern, 0..keys.len(), &mut |ranks| {
+    search_with(automaton, &keys, None, &pattern, 0..keys.len(), &mut |ranks| {
         found.extend(ranks);
         Ok(ControlFlow::Continue(()))
     })
