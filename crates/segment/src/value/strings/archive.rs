@@ -38,6 +38,9 @@ pub(super) const ENCODING: &str = "archive";
 
 /// The size of a dictionary that is trained: larger ones gain little and are slower.
 pub(super) const DICTIONARY_BYTES: usize = 110 << 10;
+/// The shortest string that a dictionary is trained on. Zstandard counts parts of eight bytes. It divides by zero, or
+/// reads outside of the sample, if the first three quarters of the strings have fewer bytes together.
+const TRAINED_BYTES_MIN: usize = 8;
 /// The largest dictionary that a file may have.
 const DICTIONARY_BYTES_MAX: usize = 16 << 20;
 /// Bytes of a string in one frame.
@@ -56,6 +59,8 @@ thread_local! {
 
 /// Trains a dictionary; an empty one if the sample is too small for it.
 pub(super) fn train(sample: &[&[u8]]) -> Vec<u8> {
+    let sample: Vec<&[u8]> =
+        sample.iter().copied().filter(|string| string.len() >= TRAINED_BYTES_MIN).collect();
     let sizes: Vec<usize> = sample.iter().map(|string| string.len()).collect();
     zstd::dict::from_continuous(&sample.concat(), &sizes, DICTIONARY_BYTES).unwrap_or_default()
 }
@@ -216,4 +221,24 @@ impl fmt::Debug for ArchiveDecoder {
 
 fn uncompressed(error: &std::io::Error) -> Error {
     Error::new(ErrorCode::CannotCompress, format!("a string could not be compressed: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_sample_can_be_trained_on() {
+        for bytes in 0..20 {
+            for strings in 1..20_usize {
+                let sample: Vec<Vec<u8>> = (0..strings)
+                    .map(|at| if at < strings * 3 / 4 { vec![7; bytes / 4] } else { vec![at as u8; bytes] })
+                    .collect();
+                let sample: Vec<&[u8]> = sample.iter().map(Vec::as_slice).collect();
+                assert!(train(&sample).len() <= DICTIONARY_BYTES);
+            }
+        }
+        let seven = [&b"1"[..]; 7].into_iter().chain([&b"ten bytes."[..]; 3]);
+        assert!(train(&seven.collect::<Vec<_>>()).is_empty());
+    }
 }
