@@ -173,7 +173,7 @@ fn postings_of(records: &[&[u8]]) -> Postings {
     let path = Path::new("/bench/1.seg");
     storage.create_dir_all(Path::new("/bench")).expect("a directory");
     let place = SpoolPlace::new(Arc::clone(&storage), "/bench".into());
-    let mut builder = TrigramBuilder::new(place, "text", 786);
+    let mut builder = TrigramBuilder::new(place, "trigram/text", 786);
     records.iter().for_each(|record| builder.push(record).expect("memory"));
     let component = builder.finish().expect("a component");
     PendingFile::write_with(storage.as_ref(), path, |out| {

@@ -181,7 +181,11 @@ impl ColumnEncoder {
             .then(|| ZonesBuilder::new(&column.zones(), &column.data_type, place))
             .transpose()?;
         let trigrams = column.has_trigrams.then(|| {
-            TrigramBuilder::new(place.clone(), &column.name, sample.string_bytes() / sample.rows().max(1))
+            TrigramBuilder::new(
+                place.clone(),
+                &column.trigrams(),
+                sample.string_bytes() / sample.rows().max(1),
+            )
         });
         let store = choose(&column.component(), &column.data_type, column.strings, sample, place)?;
         Ok(ColumnEncoder { store, zones, trigrams })

@@ -29,15 +29,15 @@ impl ColumnSpec {
     }
 
     pub(crate) fn component(&self) -> String {
-        format!("column/{}", self.name)
+        format!("column/{}", escaped(&self.name))
     }
 
     pub(crate) fn zones(&self) -> String {
-        format!("zones/{}", self.name)
+        format!("zones/{}", escaped(&self.name))
     }
 
     pub(crate) fn trigrams(&self) -> String {
-        format!("trigram/{}", self.name)
+        format!("trigram/{}", escaped(&self.name))
     }
 }
 
@@ -50,5 +50,10 @@ pub(crate) const TOMBSTONES: &str = "tombstones";
 
 /// The component of a secondary index.
 pub(crate) fn index_component(name: &str) -> String {
-    format!("index/{name}")
+    format!("index/{}", escaped(name))
+}
+
+/// `name` without slashes, which separate the names of nested components from those of their owners.
+fn escaped(name: &str) -> String {
+    name.replace('%', "%25").replace('/', "%2F")
 }

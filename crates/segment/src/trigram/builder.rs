@@ -39,23 +39,19 @@ pub struct TrigramBuilder {
 }
 
 impl TrigramBuilder {
-    /// `row_bytes` is the average length of the strings, or a guess: short ones share large blocks.
-    pub fn new(place: SpoolPlace, column: &str, row_bytes: u64) -> TrigramBuilder {
-        TrigramBuilder::within(place, column, row_bytes, PAIRS_MAX)
+    /// `name` is that of the component. `row_bytes` is the average length of the strings, or a guess: short ones share
+    /// large blocks.
+    pub fn new(place: SpoolPlace, name: &str, row_bytes: u64) -> TrigramBuilder {
+        TrigramBuilder::within(place, name, row_bytes, PAIRS_MAX)
     }
 
     /// A builder that sorts `pairs_max` pairs at once.
-    pub(super) fn within(
-        place: SpoolPlace,
-        column: &str,
-        row_bytes: u64,
-        pairs_max: usize,
-    ) -> TrigramBuilder {
+    pub(super) fn within(place: SpoolPlace, name: &str, row_bytes: u64, pairs_max: usize) -> TrigramBuilder {
         let block_bits =
             (BLOCK_BYTES / row_bytes.max(1)).max(1).ilog2().clamp(BLOCK_BITS_MIN, BLOCK_BITS_MAX);
         TrigramBuilder {
             place,
-            name: format!("trigram/{column}"),
+            name: name.to_owned(),
             block_bits,
             pairs_max,
             rows: 0,

@@ -55,7 +55,7 @@ enum Part {
 }
 
 impl Postings {
-    /// Opens the component `trigram/<column>`.
+    /// Opens the component of a column.
     pub fn open(mut component: ComponentReader<'_>) -> Result<Postings> {
         let place = component.place().clone();
         if component.encoding() != ENCODING {

@@ -20,7 +20,7 @@ fn storage() -> (Arc<dyn Storage>, SpoolPlace) {
 }
 
 fn built(place: &SpoolPlace, texts: &[Vec<u8>], row_bytes: u64, pairs: usize) -> PendingComponent {
-    let mut builder = TrigramBuilder::within(place.clone(), "text", row_bytes, pairs);
+    let mut builder = TrigramBuilder::within(place.clone(), "trigram/text", row_bytes, pairs);
     texts.iter().for_each(|text| builder.push(text).expect("memory"));
     builder.finish().expect("a component")
 }
@@ -135,7 +135,7 @@ fn many_runs_are_merged_in_order() {
 fn lists_of_several_chunks_are_read_chunk_by_chunk() {
     let (storage, place) = storage();
     let rows: u32 = 64 * 70_000;
-    let mut builder = TrigramBuilder::within(place, "text", 1 << 20, 1 << 20);
+    let mut builder = TrigramBuilder::within(place, "trigram/text", 1 << 20, 1 << 20);
     let marked = [5, 64 * 40_000, 64 * 65_536, 64 * 69_000 + 1];
     (0..rows).for_each(|row| {
         let text: &[u8] = if marked.contains(&row) { b"xyz" } else { b"" };
