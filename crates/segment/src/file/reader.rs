@@ -1,5 +1,6 @@
 //! An open segment file.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,6 +25,8 @@ pub struct SegmentFile {
     region: Arc<Region>,
     header: Header,
     directory: Directory,
+    /// The index of each component.
+    names: HashMap<String, usize>,
 }
 
 impl SegmentFile {
@@ -52,10 +55,11 @@ impl SegmentFile {
         }
         let directory = checked(Directory::decode(&bytes, footer.offset), footer.offset)
             .map_err(|corrupt| corrupt.at(path))?;
+        let names = names(&directory).map_err(|corrupt| corrupt.at(path))?;
         let sections = usize::try_from(footer.offset).map_err(Error::logical)?;
         let checks = BlockChecks::new(path.display().to_string(), sections, directory.sums.clone());
         let region = Arc::new(storage.map(path)?.with_checks(checks));
-        Ok(SegmentFile { path: path.to_owned(), access, file, region, header, directory })
+        Ok(SegmentFile { path: path.to_owned(), access, file, region, header, directory, names })
     }
 
     pub fn path(&self) -> &Path {
@@ -96,7 +100,7 @@ impl SegmentFile {
 
     /// The component of this name, if there is one.
     pub fn find(&self, name: &str) -> Result<Option<ComponentReader<'_>>> {
-        let found = self.directory.components.iter().find(|component| component.name == name);
+        let found = self.names.get(name).and_then(|&index| self.components().get(index));
         found.map(|component| self.reader(component)).transpose()
     }
 
@@ -127,6 +131,18 @@ impl SegmentFile {
     pub fn check_present(&self) -> Result<()> {
         self.region.check_present()
     }
+}
+
+/// The index of each component by its name.
+fn names(directory: &Directory) -> Result<HashMap<String, usize>, Corrupt> {
+    let mut names = HashMap::with_capacity(directory.components.len());
+    for (index, Component { name, .. }) in directory.components.iter().enumerate() {
+        if names.insert(name.clone(), index).is_some() {
+            let what = "it is in the directory twice".to_owned();
+            return Err(Corrupt::Component { component: name.clone(), what });
+        }
+    }
+    Ok(names)
 }
 
 /// The directory, if its counts fit the file: sections of `end` bytes.
