@@ -30,6 +30,7 @@ pub mod trigram;
 pub mod value;
 
 mod build;
+mod column;
 mod error;
 mod rows;
 mod segment;
@@ -39,9 +40,10 @@ mod spec;
 mod tests;
 
 pub use build::{Built, build};
+pub use column::{ColumnDescription, SegmentColumn};
 pub use error::{Corrupt, Place};
 pub use rows::{RowBlock, RowSource};
-pub use segment::{Segment, SegmentColumn};
+pub use segment::Segment;
 pub use spec::{ColumnSpec, SegmentSpec};
 
 /// The position of a row in key order.

@@ -4,18 +4,16 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use basalt_base::Result;
 use basalt_base::fs::Storage;
-use basalt_base::{Error, Result};
 
 use crate::Rank;
 use crate::bits::ranks::Ranks;
-use crate::file::{Access, SegmentFile};
+use crate::column::{ColumnDescription, SegmentColumn};
+use crate::file::{Access, SegmentDescription, SegmentFile};
 use crate::filter::KeyFilter;
 use crate::key::{KeyIndex, SecondaryIndex, open_key_index};
-use crate::search::{Pattern, SearchReport, Strings, search};
-use crate::spec::{ColumnSpec, FILTER, KEY, SegmentSpec, TOMBSTONES, index_component};
-use crate::trigram::Postings;
-use crate::value::{ColumnStore, Zones, open};
+use crate::spec::{FILTER, KEY, SegmentSpec, TOMBSTONES, index_component};
 
 /// A segment file and its structures. Cloning the `Arc` around it pins the file.
 pub struct Segment {
@@ -25,13 +23,6 @@ pub struct Segment {
     tombstones: Option<Ranks>,
     columns: Vec<Option<SegmentColumn>>,
     indexes: Vec<Option<SecondaryIndex>>,
-}
-
-/// A column of a segment.
-pub struct SegmentColumn {
-    store: Arc<dyn ColumnStore>,
-    zones: Option<Zones>,
-    postings: Option<Postings>,
 }
 
 impl Segment {
@@ -89,6 +80,13 @@ impl Segment {
         self.tombstones.as_ref().is_some_and(|tombstones| tombstones.position(rank).is_some())
     }
 
+    /// Calls `visit` with the ranks of all tombstones, in order.
+    pub fn each_tombstone(&self, mut visit: impl FnMut(Rank)) {
+        if let Some(tombstones) = &self.tombstones {
+            tombstones.each_in(0..self.rows(), |rank, _| visit(rank));
+        }
+    }
+
     /// The column at `position` of the spec.
     pub fn column(&self, position: usize) -> Option<&SegmentColumn> {
         self.columns.get(position)?.as_ref()
@@ -97,6 +95,16 @@ impl Segment {
     /// The secondary index at `position` of the spec.
     pub fn index(&self, position: usize) -> Option<&SecondaryIndex> {
         self.indexes.get(position)?.as_ref()
+    }
+
+    /// What the file says about itself.
+    pub fn describe(&self) -> SegmentDescription {
+        self.file.describe()
+    }
+
+    /// The columns of the spec that the file has, in the order of the spec.
+    pub fn describe_columns(&self) -> impl Iterator<Item = &ColumnDescription> {
+        self.columns.iter().flatten().map(SegmentColumn::description)
     }
 
     /// Compares all checksums.
@@ -108,43 +116,6 @@ impl Segment {
     /// of a lookup is used.
     pub fn check_present(&self) -> Result<()> {
         self.file.check_present()
-    }
-}
-
-impl SegmentColumn {
-    fn open(file: &SegmentFile, spec: &ColumnSpec) -> Result<Option<SegmentColumn>> {
-        let name = spec.component();
-        if file.find(&name)?.is_none() {
-            return Ok(None);
-        }
-        let store = open(file, &name, &spec.data_type)?;
-        let zones = file.find(&spec.zones())?.map(Zones::open).transpose()?;
-        let postings = file.find(&spec.trigrams())?.map(Postings::open).transpose()?;
-        Ok(Some(SegmentColumn { store, zones, postings }))
-    }
-
-    pub fn store(&self) -> &dyn ColumnStore {
-        self.store.as_ref()
-    }
-
-    pub fn zones(&self) -> Option<&Zones> {
-        self.zones.as_ref()
-    }
-
-    /// Calls `found` with the ascending ranks in `ranks` whose strings match, until it breaks. A NULL has the string
-    /// that its store has for it; the caller knows that it is none.
-    pub fn search(
-        &self,
-        pattern: &Pattern,
-        ranks: std::ops::Range<Rank>,
-        found: &mut dyn FnMut(Rank) -> Result<std::ops::ControlFlow<()>>,
-    ) -> Result<SearchReport> {
-        let store = self
-            .store
-            .as_strings()
-            .ok_or_else(|| Error::logical("a pattern in a column that has no strings"))?;
-        let strings = Strings { store, tokens: store.as_tokens(), postings: self.postings.as_ref() };
-        search(strings, pattern, ranks, found)
     }
 }
 

@@ -13,7 +13,7 @@ pub struct Component {
     pub encoding: String,
     /// Why the builder chose this encoding, for people.
     pub reason: String,
-    /// The bytes of the values before they were encoded.
+    /// The bytes of the values before they were encoded: without NULLs, and without the ends of strings and lists.
     pub raw_bytes: u64,
     pub numbers: Vec<u64>,
     /// Ranges of bytes of the file.

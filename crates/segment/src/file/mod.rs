@@ -24,6 +24,7 @@
 mod access;
 mod bytes;
 mod component;
+mod description;
 mod directory;
 mod format;
 mod reader;
@@ -38,6 +39,7 @@ mod tests;
 pub use access::Access;
 pub use bytes::Bytes;
 pub use component::{ComponentReader, PendingComponent};
+pub use description::{ComponentDescription, SegmentDescription};
 pub use directory::Component;
 pub use format::Features;
 pub use reader::SegmentFile;

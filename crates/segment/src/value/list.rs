@@ -69,7 +69,7 @@ impl StoreBuilder for ListBuilder {
         let mut component = self.component;
         self.offsets.finish(&mut component)?;
         let nested = self.elements.finish()?;
-        component.raw_bytes = nested.iter().map(|nested| nested.raw_bytes).sum();
+        component.raw_bytes = nested.first().map_or(0, |own| own.raw_bytes);
         Ok(std::iter::once(component).chain(nested).collect())
     }
 }

@@ -50,9 +50,10 @@ impl StoreBuilder for StructBuilder {
         component.number(self.count);
         let mut nested = Vec::new();
         for field in self.fields {
-            nested.extend(field.finish()?);
+            let field = field.finish()?;
+            component.raw_bytes += field.first().map_or(0, |own| own.raw_bytes);
+            nested.extend(field);
         }
-        component.raw_bytes = nested.iter().map(|nested| nested.raw_bytes).sum();
         Ok(std::iter::once(component).chain(nested).collect())
     }
 }

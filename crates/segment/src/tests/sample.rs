@@ -1,4 +1,4 @@
-//! Whole segments: what was built is found, and damaged files give errors or right answers.
+//! A segment of two columns, and all that it answers.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -8,27 +8,27 @@ use arrow::array::{ArrayRef, AsArray, BinaryArray, BinaryViewArray, Int64Array};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{DataType, Int64Type};
 use basalt_base::Result;
-use basalt_base::fs::{FaultyStorage, PendingFile, Storage, publish_file};
+use basalt_base::fs::{FaultyStorage, PendingFile, Storage};
 
 use crate::file::{Access, SpoolPlace};
 use crate::search::Pattern;
-use crate::{ColumnSpec, RowBlock, RowSource, Segment, SegmentSpec, build};
+use crate::{Built, ColumnSpec, RowBlock, RowSource, Segment, SegmentSpec, build};
 
-const PATH: &str = "/tmp/7.seg";
+pub(super) const PATH: &str = "/tmp/7.seg";
 const BLOCK_ROWS: usize = 1000;
 
 /// Rows `at * 3` with some columns; every fifth is a tombstone.
-struct Rows(usize);
+pub(super) struct Rows(pub(super) usize);
 
-fn key(at: usize) -> Vec<u8> {
+pub(super) fn key(at: usize) -> Vec<u8> {
     format!("user/{:08}/profile", at * 3).into_bytes()
 }
 
-fn text(at: usize) -> String {
+pub(super) fn text(at: usize) -> String {
     format!("the record of user {at} was written by writer {} and has no end", at % 17)
 }
 
-fn group(at: usize) -> String {
+pub(super) fn group(at: usize) -> String {
     format!("group {}", at % 7)
 }
 
@@ -59,7 +59,7 @@ impl RowSource for Rows {
     }
 }
 
-fn spec() -> SegmentSpec {
+pub(super) fn spec() -> SegmentSpec {
     let text = ColumnSpec { has_trigrams: true, ..ColumnSpec::new("text", DataType::BinaryView) };
     SegmentSpec {
         columns: vec![ColumnSpec::new("number", DataType::Int64), text],
@@ -68,22 +68,29 @@ fn spec() -> SegmentSpec {
 }
 
 /// A directory with a segment of `rows` rows.
-fn built(rows: usize) -> Arc<dyn Storage> {
+pub(super) fn built(rows: usize) -> Arc<dyn Storage> {
+    let (storage, built) = built_of(&Rows(rows), &spec());
+    assert_eq!((built.rows as usize, built.tombstones as usize), (rows, rows.div_ceil(5)));
+    storage
+}
+
+/// A directory with a segment of these rows.
+pub(super) fn built_of(rows: &dyn RowSource, spec: &SegmentSpec) -> (Arc<dyn Storage>, Built) {
     let storage: Arc<dyn Storage> = Arc::new(FaultyStorage::new());
     storage.create_dir_all(Path::new("/tmp/spools")).expect("a directory");
     let place = SpoolPlace::new(Arc::clone(&storage), "/tmp/spools".into());
+    let mut built = None;
     PendingFile::write_with(storage.as_ref(), Path::new(PATH), |out| {
-        let built = build(&Rows(rows), &spec(), 7, &place, out)?;
-        assert_eq!((built.rows as usize, built.tombstones as usize), (rows, rows.div_ceil(5)));
+        built = Some(build(rows, spec, 7, &place, out)?);
         Ok(())
     })
     .and_then(|pending| pending.publish(storage.as_ref()))
     .expect("a segment");
     assert!(storage.list(Path::new("/tmp/spools")).expect("a directory").is_empty(), "spools are removed");
-    storage
+    (storage, built.expect("it was built"))
 }
 
-fn open(storage: &Arc<dyn Storage>, access: Access) -> Result<Segment> {
+pub(super) fn open(storage: &Arc<dyn Storage>, access: Access) -> Result<Segment> {
     Segment::open(storage.as_ref(), Path::new(PATH), access, &spec())
 }
 
@@ -99,7 +106,7 @@ fn matching(segment: &Segment, pattern: &Pattern) -> Result<Vec<u32>> {
 }
 
 /// All that a segment of `rows` rows answers; an error ends it.
-fn read(segment: &Segment, rows: usize) -> Result<()> {
+pub(super) fn read(segment: &Segment, rows: usize) -> Result<()> {
     for at in 0..rows {
         let rank = segment.find(&key(at))?.expect("a key of the segment");
         assert_eq!(rank as usize, at);
@@ -123,67 +130,4 @@ fn read(segment: &Segment, rows: usize) -> Result<()> {
     let expected: Vec<u32> = (0..rows as u32).filter(|at| at % 17 == 12).collect();
     assert_eq!(matching(segment, &Pattern::expression(b"by writer (12) and")?)?, expected);
     segment.check_present()
-}
-
-#[test]
-fn rows_come_back_in_both_ways_of_access() {
-    for rows in [0, 1, 2, 1000, 2500] {
-        let storage = built(rows);
-        for access in [Access::Mapped, Access::Read] {
-            let segment = open(&storage, access).expect("a segment");
-            read(&segment, rows).expect("whole");
-            segment.check().expect("whole");
-        }
-    }
-}
-
-#[test]
-fn secondary_index_and_zones_find_rows() {
-    let storage = built(2500);
-    let segment = open(&storage, Access::Mapped).expect("a segment");
-    let mut ranks = Vec::new();
-    segment.index(0).expect("it is there").find(b"group 3", &mut ranks).expect("an index");
-    let expected: Vec<u32> = (0..2500).filter(|at| at % 7 == 3 && at % 5 > 0).collect();
-    assert_eq!(ranks, expected);
-    let zones = segment.column(0).expect("it is there").zones().expect("numbers have zones");
-    let bound = |number: i64| {
-        let number: ArrayRef = Arc::new(Int64Array::from(vec![number]));
-        crate::value::ZoneBound::of(&number, 0).expect("a number")
-    };
-    let found = zones.matching(bound(7 * 2400), bound(7 * 2401));
-    assert!(
-        found.iter().any(|ranks| ranks.contains(&2400)) && !found.iter().any(|ranks| ranks.contains(&100))
-    );
-}
-
-#[test]
-fn column_that_was_added_later_is_not_there() {
-    let storage = built(10);
-    let mut spec = spec();
-    spec.columns.push(ColumnSpec::new("new", DataType::UInt8));
-    spec.indexes.push("by_new".into());
-    let segment = Segment::open(storage.as_ref(), Path::new(PATH), Access::Mapped, &spec).expect("a segment");
-    assert!(segment.column(2).is_none() && segment.index(1).is_none() && segment.column(1).is_some());
-}
-
-#[test]
-fn every_flipped_bit_and_every_truncation_is_an_error() {
-    let rows = 30;
-    let storage = built(rows);
-    let whole = storage.read(Path::new(PATH), 1 << 30).expect("bytes");
-    let answers = |bytes: &[u8]| {
-        publish_file(storage.as_ref(), Path::new(PATH), bytes)?;
-        let segment = open(&storage, Access::Mapped)?;
-        segment.check()?;
-        read(&segment, rows)
-    };
-    answers(&whole).expect("whole");
-    for bytes in (0..whole.len()).step_by(7) {
-        assert!(answers(&whole[..bytes]).is_err(), "cut to {bytes} bytes");
-    }
-    for bit in (0..whole.len() * 8).step_by(11) {
-        let mut damaged = whole.clone();
-        damaged[bit / 8] ^= 1 << (bit % 8);
-        assert!(answers(&damaged).is_err(), "bit {bit}");
-    }
 }
