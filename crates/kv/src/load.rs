@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 
 use arrow::array::{ArrayRef, RecordBatch};
 use basalt_base::query::carried;
-use basalt_base::{Error, FileAction, Result};
+use basalt_base::{Error, FileAction, Result, bail};
 use rocksdb::{DEFAULT_COLUMN_FAMILY_NAME, IngestExternalFileOptions, WriteBatch};
 
 use crate::database::Database;
@@ -40,6 +40,7 @@ pub struct Load {
     database: Arc<Database>,
     spec: Arc<KvSpec>,
     deletes: Deletes,
+    key_bytes_max: usize,
     threads_max: usize,
     limits: LoadLimits,
     /// The write time to store in rows, if they expire.
@@ -117,6 +118,12 @@ impl Load {
         Load::new(database, spec, Deletes::Tombstones, threads_max, LIMITS)
     }
 
+    /// Refuses rows whose encoded keys are longer than this.
+    #[must_use]
+    pub fn with_keys_up_to(self, key_bytes_max: usize) -> Load {
+        Load { key_bytes_max, ..self }
+    }
+
     fn new(
         database: &Arc<Database>,
         spec: Arc<KvSpec>,
@@ -131,6 +138,7 @@ impl Load {
             database: Arc::clone(database),
             spec,
             deletes,
+            key_bytes_max: usize::MAX,
             threads_max,
             limits,
             run: Run::default(),
@@ -142,7 +150,18 @@ impl Load {
     /// Adds every row of `batch`, which has all columns in order.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.run.begin_block();
-        for_each_row(&self.spec, batch, self.written, |key, row| self.run.push(key, Some(row)))?;
+        let mut longest = 0;
+        for_each_row(&self.spec, batch, self.written, |key, row| {
+            longest = longest.max(key.len());
+            self.run.push(key, Some(row));
+        })?;
+        if longest > self.key_bytes_max {
+            bail!(
+                ArgumentOutOfBound,
+                "a key of {longest} bytes is too long to store, at most {} are possible",
+                self.key_bytes_max
+            );
+        }
         self.wrote(batch.num_rows())
     }
 

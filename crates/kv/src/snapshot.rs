@@ -47,6 +47,11 @@ impl Snapshot {
         self.database().path()
     }
 
+    /// [`Database::family_rows`].
+    pub fn family_rows(&self, family: &str) -> Result<u64> {
+        self.database().family_rows(family)
+    }
+
     fn database(&self) -> &Arc<Database> {
         self.0.borrow_owner()
     }

@@ -1,0 +1,135 @@
+//! Rows of a snapshot in the order of their keys.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use basalt_base::{Error, Result};
+use basalt_kv::ByteRange;
+use basalt_kv::encoding::{RowAssembler, StoredRow};
+use basalt_segment::Rank;
+
+use crate::columns::SegmentColumns;
+use crate::cursor::SegmentCursor;
+use crate::fresh::FreshRows;
+use crate::merge::{interleaved, least, picked};
+use crate::snapshot::Snapshot;
+
+/// Rows of the first batch, and of later ones: a reader may need only a few.
+const FIRST_ROWS: usize = 256;
+const BATCH_ROWS: usize = 8192;
+
+/// Batches of rows in key order.
+pub struct OrderedRows {
+    snapshot: Arc<Snapshot>,
+    cursors: Vec<SegmentCursor>,
+    fresh: Option<FreshRows>,
+    assembler: RowAssembler,
+    columns: SegmentColumns,
+    projection: Vec<usize>,
+    batch_rows: usize,
+}
+
+impl Snapshot {
+    /// The columns at `projection` of the rows in `range`, in key order.
+    pub fn ordered(self: &Arc<Self>, range: &ByteRange, projection: &[usize]) -> Result<OrderedRows> {
+        let cursor = |at: usize| {
+            let stored = &self.segments()[at];
+            SegmentCursor::new(stored, self.dead(at)?, self.ranks(at, range)?)
+        };
+        Ok(OrderedRows {
+            snapshot: Arc::clone(self),
+            cursors: (0..self.segments().len()).map(cursor).collect::<Result<_>>()?,
+            fresh: self.fresh(range)?,
+            assembler: RowAssembler::new(&self.spec.rows, projection)?,
+            columns: SegmentColumns::new(&self.spec, projection)?,
+            projection: projection.to_vec(),
+            batch_rows: FIRST_ROWS,
+        })
+    }
+
+    /// The ranks of the keys in `range` in the segment at `segment`.
+    pub fn ranks(&self, segment: usize, range: &ByteRange) -> Result<std::ops::Range<Rank>> {
+        let keys = self.segments()[segment].segment().keys();
+        let start = if range.lower.is_empty() { 0 } else { keys.lower_bound(&range.lower)? };
+        let end = match &range.upper {
+            Some(upper) => keys.lower_bound(upper)?,
+            None => keys.len(),
+        };
+        Ok(start..end.max(start))
+    }
+}
+
+impl OrderedRows {
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let fresh_source = self.cursors.len();
+        let mut ranks: Vec<Vec<Rank>> = vec![Vec::new(); fresh_source];
+        let mut picks = Vec::new();
+        while picks.len() < self.batch_rows {
+            match self.next_source() {
+                None => break,
+                Some(source) if source == fresh_source => {
+                    if self.push_fresh()? {
+                        picks.push((source, self.assembler.len() - 1));
+                    }
+                }
+                Some(source) => {
+                    picks.push((source, ranks[source].len()));
+                    ranks[source].extend(self.cursors[source].peek().map(|(rank, _)| rank));
+                    self.cursors[source].advance()?;
+                }
+            }
+        }
+        self.batch_rows = BATCH_ROWS;
+        if picks.is_empty() { Ok(None) } else { self.batch(&ranks, &picks).map(Some) }
+    }
+
+    /// The source of the least key: a cursor, or the fresh rows after all cursors. No two have the same key.
+    fn next_source(&self) -> Option<usize> {
+        let stored = least(&self.cursors);
+        let fresh = self.fresh.as_ref().and_then(FreshRows::peek).map(|(key, _)| key);
+        match (stored, fresh) {
+            (None, None) => None,
+            (Some(at), Some(fresh)) if self.cursors[at].peek().is_some_and(|(_, key)| key < fresh) => {
+                Some(at)
+            }
+            (Some(at), None) => Some(at),
+            (_, Some(_)) => Some(self.cursors.len()),
+        }
+    }
+
+    /// Takes the next fresh row; `false` for a tombstone.
+    fn push_fresh(&mut self) -> Result<bool> {
+        let Some(fresh) = &mut self.fresh else { return Ok(false) };
+        let is_row = match fresh.peek() {
+            Some((key, StoredRow::Row(row))) => {
+                let pushed = self.assembler.push(key, row);
+                pushed.map_err(|corrupt| self.snapshot.corrupt_row(corrupt, key))?;
+                true
+            }
+            _ => false,
+        };
+        fresh.advance()?;
+        Ok(is_row)
+    }
+
+    fn batch(&mut self, ranks: &[Vec<Rank>], picks: &[(usize, usize)]) -> Result<RecordBatch> {
+        let segments = self.cursors.iter().zip(ranks);
+        let read = |(cursor, ranks): (&SegmentCursor, &Vec<Rank>)| {
+            self.columns.read(cursor.stored().segment(), &picked(ranks))
+        };
+        let mut sources: Vec<Vec<ArrayRef>> = segments.map(read).collect::<Result<_>>()?;
+        sources.push(self.assembler.finish()?.columns().to_vec());
+        let columns = interleaved(&sources, picks)?;
+        let schema = self.snapshot.spec.rows.columns.project(&self.projection).to_arrow();
+        let options = RecordBatchOptions::new().with_row_count(Some(picks.len()));
+        RecordBatch::try_new_with_options(schema, columns, &options).map_err(Error::of_arrow)
+    }
+}
+
+impl Iterator for OrderedRows {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        self.next_batch().transpose()
+    }
+}

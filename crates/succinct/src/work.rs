@@ -1,0 +1,220 @@
+//! Freezes, builds and merges.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use basalt_base::Result;
+use basalt_base::fs::PendingFile;
+use basalt_segment::{RowSource, build};
+
+use crate::build::GenerationRows;
+use crate::generation::Generation;
+use crate::merge::MergedRows;
+use crate::policy::{SegmentSize, choose};
+use crate::records::{SegmentRecord, retired};
+use crate::spec::TableSpec;
+use crate::stored::{StoredSegment, path};
+use crate::table::Table;
+use crate::version::Version;
+
+/// Frozen generations that may wait for a build. With as many, the writing one grows instead.
+const FROZEN_MAX: usize = 8;
+/// How long a freeze waits for changes that are being committed.
+const FREEZE_WAIT: Duration = Duration::from_millis(100);
+
+/// Work that makes a segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Names of the places that are read.
+    pub sources: Vec<String>,
+    /// The number of the segment that is made.
+    pub result: u64,
+    /// Stored bytes and rows of the sources. Rows are read twice.
+    pub bytes: u64,
+    pub rows: u64,
+    pub is_merge: bool,
+}
+
+/// Watches work and may end it.
+pub trait WorkWatch: Sync {
+    fn begins(&self, step: &Step);
+
+    /// Rows were read. An error ends the work; nothing has changed then.
+    fn reads(&self, rows: u64) -> Result<()>;
+
+    fn ends(&self);
+}
+
+impl Table {
+    /// Ends the writing generation if it has rows; `false` if there was nothing to do or too much is frozen already.
+    pub fn freeze(&self) -> Result<bool> {
+        let Some(_alone) = self.changes.try_write_for(FREEZE_WAIT) else { return Ok(false) };
+        let version = self.version();
+        let writing = version.writing();
+        if writing.is_empty() || version.generations.len() > FROZEN_MAX {
+            return Ok(false);
+        }
+        let next = Arc::new(Generation::new(&self.database, writing.number + 1, 0));
+        self.database.create_family(next.family())?;
+        self.install(|version| {
+            let generations = std::iter::once(next).chain(version.generations.iter().cloned()).collect();
+            Version::new(generations, version.segments.clone())
+        });
+        Ok(true)
+    }
+
+    /// Does the most urgent work: builds a segment of the oldest frozen generation, or merges segments. `false` if there
+    /// is nothing to do.
+    pub fn step(&self, watch: &dyn WorkWatch) -> Result<bool> {
+        let _alone = self.work.lock();
+        let version = self.version();
+        if let Some(frozen) = version.oldest_frozen() {
+            return self.build(&version, frozen, watch).map(|()| true);
+        }
+        if self.is_due(version.writing()) && self.freeze()? {
+            return Ok(true);
+        }
+        match self.next_merge(&version)? {
+            Some(merged) => self.merge(&version, merged, watch).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// Freezes and builds all rows that are there, and merges: into one segment without dead rows, if `is_final`.
+    pub fn optimize(&self, is_final: bool, watch: &dyn WorkWatch) -> Result<()> {
+        let _alone = self.work.lock();
+        self.freeze()?;
+        loop {
+            let version = self.version();
+            if let Some(frozen) = version.oldest_frozen() {
+                self.build(&version, frozen, watch)?;
+                continue;
+            }
+            let merged = if is_final { self.final_merge(&version)? } else { self.next_merge(&version)? };
+            match merged {
+                Some(merged) => self.merge(&version, merged, watch)?,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    pub(crate) fn is_due(&self, writing: &Generation) -> bool {
+        writing.bytes() >= self.options.segment_bytes
+    }
+
+    fn next_merge(&self, version: &Version) -> Result<Option<Range<usize>>> {
+        let size = |(at, stored): (usize, &Arc<StoredSegment>)| {
+            let file = stored.segment().file();
+            let shadowed = u64::from(version.shadowed(at)?.count());
+            Ok(SegmentSize { bytes: file.bytes(), rows: u64::from(file.rows()), shadowed })
+        };
+        let sizes = version.segments.iter().enumerate().map(size).collect::<Result<Vec<_>>>()?;
+        Ok(choose(&sizes, self.options.segments_max, self.options.dead_share_max))
+    }
+
+    fn final_merge(&self, version: &Version) -> Result<Option<Range<usize>>> {
+        let is_clean = match version.segments.as_slice() {
+            [] => true,
+            [only] => only.segment().file().tombstones() == 0,
+            _ => false,
+        };
+        Ok((!is_clean).then(|| 0..version.segments.len()))
+    }
+
+    fn build(&self, version: &Version, frozen: &Arc<Generation>, watch: &dyn WorkWatch) -> Result<()> {
+        let number = self.next_number();
+        let step = Step {
+            sources: vec![frozen.family().to_owned()],
+            result: number,
+            bytes: frozen.bytes(),
+            rows: self.database.family_rows(frozen.family())?,
+            is_merge: false,
+        };
+        let spec = self.spec();
+        let source = GenerationRows {
+            spec: Arc::clone(&spec),
+            snapshot: self.database.snapshot(),
+            generation: Arc::clone(frozen),
+            keeps_tombstones: !version.segments.is_empty(),
+            watch,
+        };
+        let record = SegmentRecord { number, newest: frozen.number, oldest: frozen.number };
+        let made = watched(watch, &step, || self.write(&source, &spec, record))?;
+        let written = made.iter().map(|made| made.record.encode());
+        let written = written.chain([(retired(frozen.number), Vec::new())]).collect::<Vec<_>>();
+        self.database.write_records(&written, &[])?;
+        self.install(|version| {
+            let is_left = |generation: &&Arc<Generation>| generation.number != frozen.number;
+            let generations = version.generations.iter().filter(is_left).cloned().collect();
+            let segments = made.into_iter().chain(version.segments.iter().cloned()).collect();
+            Version::new(generations, segments)
+        });
+        frozen.retire();
+        Ok(())
+    }
+
+    fn merge(&self, version: &Version, merged: Range<usize>, watch: &dyn WorkWatch) -> Result<()> {
+        let number = self.next_number();
+        let old = &version.segments[merged.clone()];
+        let is_oldest = merged.end == version.segments.len();
+        let files = || old.iter().map(|stored| stored.segment().file());
+        let step = Step {
+            sources: old.iter().map(|stored| stored.number().to_string()).collect(),
+            result: number,
+            bytes: files().map(|file| file.bytes()).sum(),
+            rows: files().map(|file| u64::from(file.rows())).sum(),
+            is_merge: true,
+        };
+        let left_out =
+            merged.clone().map(|at| version.left_out(at, !is_oldest)).collect::<Result<Vec<_>>>()?;
+        let segments = old.iter().cloned().zip(left_out).collect();
+        let spec = self.spec();
+        let source = MergedRows { spec: Arc::clone(&spec), segments, watch };
+        let (newest, oldest) = (old[0].record.newest, old[old.len() - 1].record.oldest);
+        let record = SegmentRecord { number, newest, oldest };
+        let made = watched(watch, &step, || self.write(&source, &spec, record))?;
+        let written: Vec<_> = made.iter().map(|made| made.record.encode()).collect();
+        let removed: Vec<_> = old.iter().map(|stored| SegmentRecord::name(stored.number())).collect();
+        self.database.write_records(&written, &removed)?;
+        self.install(|version| {
+            let is_old = |stored: &Arc<StoredSegment>| old.iter().any(|old| old.number() == stored.number());
+            let before = version.segments.iter().take_while(|stored| !is_old(stored)).cloned();
+            let after = version.segments.iter().skip_while(|stored| !is_old(stored));
+            let after = after.filter(|stored| !is_old(stored)).cloned();
+            Version::new(version.generations.clone(), before.chain(made).chain(after).collect())
+        });
+        old.iter().for_each(|stored| stored.retire());
+        Ok(())
+    }
+
+    /// Writes the rows as a segment and opens it; `None` if there is no row.
+    fn write(
+        &self,
+        source: &dyn RowSource,
+        spec: &TableSpec,
+        record: SegmentRecord,
+    ) -> Result<Option<Arc<StoredSegment>>> {
+        let storage = &self.options.storage;
+        let file = path(&self.segments_dir(), record.number);
+        let mut rows = 0;
+        let pending = PendingFile::write_with(storage.as_ref(), &file, |out| {
+            rows = build(source, &spec.segment(), record.number, &self.spools, out)?.rows;
+            Ok(())
+        })?;
+        if rows == 0 {
+            pending.discard(storage.as_ref());
+            return Ok(None);
+        }
+        pending.publish(storage.as_ref())?;
+        let opened = StoredSegment::open(storage, &self.segments_dir(), record, spec, self.options.access)?;
+        Ok(Some(Arc::new(opened)))
+    }
+}
+
+fn watched<T>(watch: &dyn WorkWatch, step: &Step, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    watch.begins(step);
+    let result = work();
+    watch.ends();
+    result
+}
