@@ -64,6 +64,42 @@ def memory_bytes(pid):
     return int(line.split()[1]) * 1024
 
 
+class MemoryGroup:
+    """A memory cgroup (version 1) below which processes have `limit` bytes, with the page cache of what they read."""
+
+    ROOT = "/sys/fs/cgroup/memory"
+
+    def __init__(self, limit):
+        self.limit = limit
+        self.path = os.path.join(self.ROOT, f"basalt-bench-{os.getpid()}")
+
+    @classmethod
+    def is_there(cls):
+        return os.path.exists(os.path.join(cls.ROOT, "memory.limit_in_bytes")) and can_drop_caches()
+
+    def __enter__(self):
+        os.mkdir(self.path)
+        self._write("memory.limit_in_bytes", self.limit)
+        return self
+
+    def __exit__(self, *_):
+        # What is in the page cache would go to the group above.
+        with contextlib.suppress(OSError):
+            self._write("memory.force_empty", 0)
+        os.rmdir(self.path)
+
+    def _write(self, name, value):
+        with open(os.path.join(self.path, name), "w") as file:
+            file.write(str(value))
+
+
+def processor_seconds(pid):
+    """Seconds of processors that the process has used."""
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def can_drop_caches():
     return os.access("/proc/sys/vm/drop_caches", os.W_OK) and os.geteuid() == 0
 

@@ -2,7 +2,8 @@
 
 import argparse
 
-WORKLOADS = ("visits", "hits", "inserts", "lookups", "dictionaries", "direct", "tpch")
+WORKLOADS = ("visits", "hits", "inserts", "lookups", "dictionaries", "direct", "tpch", "succinct")
+UNITS = {"GiB": 1 << 30, "MiB": 1 << 20, "GB": 10**9, "MB": 10**6}
 
 
 def parse():
@@ -14,6 +15,8 @@ def parse():
     add("--keys", type=int, default=2_000_000, help="keys of key/value tables and dictionaries")
     add("--values", type=_names, default=["UInt16"], help="of dictionaries: such as UInt16,UInt64,String")
     add("--scale", type=_scale, default=1, help="scale factor of TPC-H, such as 1 or 0.1")
+    add("--size", type=_bytes, default=2 << 30, help="bytes of the text tables of succinct, such as 50MB or 2GiB")
+    add("--seconds", type=float, default=5, help="how long succinct reads and writes records in one measurement")
     add("--threads", type=int, default=2, help="threads that every engine may use")
     add("--repeats", type=int, default=5, help="runs of a query at least; the fastest counts")
     add("--queries", type=_numbers, help="of hits, from 0, or tpch, from 1: such as 1,3,19-22; all if not given")
@@ -27,6 +30,13 @@ def parse():
 
 def _scale(text):
     return float(text) if "." in text else int(text)
+
+
+def _bytes(text):
+    for unit, factor in UNITS.items():
+        if text.endswith(unit):
+            return int(float(text.removesuffix(unit)) * factor)
+    return int(text)
 
 
 def _names(text):
