@@ -51,7 +51,7 @@ pub use load::Load;
 pub use lookup::Found;
 pub use options::{KvOptions, SharedCache};
 pub use range::{ByteRange, KeyRange};
-pub use reopening::ReopeningStore;
+pub use reopening::{OpenFor, OverRocksdb, Reopening, ReopeningStore};
 pub use scan::Scan;
 pub use snapshot::{FamilyRows, Snapshot};
 pub use spec::{ComputedDefault, KvSpec};

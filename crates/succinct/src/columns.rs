@@ -28,6 +28,16 @@ pub enum Picked<'a> {
 }
 
 impl Picked<'_> {
+    /// Ascending ranks, as a range if they are consecutive.
+    pub fn of(ranks: &[Rank]) -> Picked<'_> {
+        match (ranks.first(), ranks.last()) {
+            (Some(&first), Some(&last)) if (last - first) as usize + 1 == ranks.len() => {
+                Picked::Range(first..last + 1)
+            }
+            _ => Picked::List(ranks),
+        }
+    }
+
     pub fn len(&self) -> usize {
         match self {
             Picked::Range(range) => range.len(),

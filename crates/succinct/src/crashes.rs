@@ -19,7 +19,7 @@ fn row(at: i32, round: u64) -> (Key, Row) {
 }
 
 /// Does what it can, and notes in `model` what was acknowledged.
-fn work(table: &Table, model: &mut Model) -> Result<()> {
+fn work(table: &Arc<Table>, model: &mut Model) -> Result<()> {
     for round in 1..5_u64 {
         let rows: Vec<_> = (0..20).filter(|at| at % round as i32 != 1).map(|at| row(at, round)).collect();
         insert(table, &rows)?;
@@ -58,7 +58,7 @@ fn check(crash: Crash, inject: impl Fn(&FaultyStorage)) {
 }
 
 /// Only the files of segments in use are left.
-fn check_files(storage: &Arc<dyn Storage>, dir: &Path, table: &Table) {
+fn check_files(storage: &Arc<dyn Storage>, dir: &Path, table: &Arc<Table>) {
     let files = storage.list(&dir.join("segments")).expect("a directory");
     let places = table.places().expect("statistics");
     let used = places.iter().filter(|place| place.state == PlaceState::ReadOnly);

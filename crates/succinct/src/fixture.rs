@@ -66,8 +66,8 @@ pub(crate) fn options(storage: Arc<dyn Storage>) -> TableOptions {
     }
 }
 
-pub(crate) fn open(dir: &Path, storage: &Arc<dyn Storage>) -> Result<Table> {
-    Table::open(dir, spec(), options(Arc::clone(storage)))
+pub(crate) fn open(dir: &Path, storage: &Arc<dyn Storage>) -> Result<Arc<Table>> {
+    Table::open(dir, spec(), options(Arc::clone(storage))).map(Arc::new)
 }
 
 pub(crate) fn key_arrays(keys: &[Key]) -> Vec<ArrayRef> {
@@ -101,13 +101,13 @@ fn rows_of(columns: &[ArrayRef]) -> Vec<(Key, Row)> {
     (0..names.len()).map(row).collect()
 }
 
-pub(crate) fn insert(table: &Table, rows: &[(Key, Row)]) -> Result<()> {
+pub(crate) fn insert(table: &Arc<Table>, rows: &[(Key, Row)]) -> Result<()> {
     let mut change = table.begin_change(1)?;
     change.write(&batch(rows))?;
     change.commit()
 }
 
-pub(crate) fn delete(table: &Table, keys: &[Key]) -> Result<()> {
+pub(crate) fn delete(table: &Arc<Table>, keys: &[Key]) -> Result<()> {
     let mut change = table.begin_change(1)?;
     change.delete(&key_arrays(keys))?;
     change.commit()

@@ -80,18 +80,8 @@ impl MergedBlock {
         columns: &SegmentColumns,
     ) -> Result<Vec<ArrayRef>> {
         let sources = segments.iter().zip(&self.ranks);
-        let sources = sources.map(|((stored, _), ranks)| columns.read(stored.segment(), &picked(ranks)));
+        let sources = sources.map(|((stored, _), ranks)| columns.read(stored.segment(), &Picked::of(ranks)));
         interleaved(&sources.collect::<Result<Vec<_>>>()?, &self.picks)
-    }
-}
-
-/// Ascending ranks, as a range if they are consecutive.
-pub(crate) fn picked(ranks: &[Rank]) -> Picked<'_> {
-    match (ranks.first(), ranks.last()) {
-        (Some(&first), Some(&last)) if (last - first) as usize + 1 == ranks.len() => {
-            Picked::Range(first..last + 1)
-        }
-        _ => Picked::List(ranks),
     }
 }
 

@@ -24,7 +24,7 @@ enum Op {
     Reopen,
 }
 
-fn apply(table: &Table, model: &mut Model, op: &Op) {
+fn apply(table: &Arc<Table>, model: &mut Model, op: &Op) {
     match op {
         Op::Insert(rows) => {
             insert(table, rows).expect("an insert");
@@ -63,7 +63,7 @@ fn apply(table: &Table, model: &mut Model, op: &Op) {
 }
 
 /// After OPTIMIZE FINAL one segment has exactly the rows.
-fn check_final(table: &Table, model: &Model) {
+fn check_final(table: &Arc<Table>, model: &Model) {
     let places = table.places().expect("statistics");
     let segments: Vec<_> = places.iter().filter(|place| place.state == PlaceState::ReadOnly).collect();
     assert!(segments.len() <= 1 && places.len() == segments.len() + 1, "one segment and no frozen rows");
@@ -102,7 +102,7 @@ fn check_snapshots(snapshots: &mut Vec<(Arc<Snapshot>, Model)>, asked: &[Key]) {
 }
 
 /// No file of a segment is left that the table does not use.
-fn check_files(dir: &Path, table: &Table) {
+fn check_files(dir: &Path, table: &Arc<Table>) {
     let files = std::fs::read_dir(dir.join("segments")).expect("a directory");
     let mut files: Vec<String> =
         files.map(|file| file.expect("a file").file_name().into_string().expect("ASCII")).collect();

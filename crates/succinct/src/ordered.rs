@@ -8,10 +8,10 @@ use basalt_kv::ByteRange;
 use basalt_kv::encoding::{RowAssembler, StoredRow};
 use basalt_segment::Rank;
 
-use crate::columns::SegmentColumns;
+use crate::columns::{Picked, SegmentColumns};
 use crate::cursor::SegmentCursor;
 use crate::fresh::FreshRows;
-use crate::merge::{interleaved, least, picked};
+use crate::merge::{interleaved, least};
 use crate::snapshot::Snapshot;
 
 /// Rows of the first batch, and of later ones: a reader may need only a few.
@@ -115,7 +115,7 @@ impl OrderedRows {
     fn batch(&mut self, ranks: &[Vec<Rank>], picks: &[(usize, usize)]) -> Result<RecordBatch> {
         let segments = self.cursors.iter().zip(ranks);
         let read = |(cursor, ranks): (&SegmentCursor, &Vec<Rank>)| {
-            self.columns.read(cursor.stored().segment(), &picked(ranks))
+            self.columns.read(cursor.stored().segment(), &Picked::of(ranks))
         };
         let mut sources: Vec<Vec<ArrayRef>> = segments.map(read).collect::<Result<_>>()?;
         sources.push(self.assembler.finish()?.columns().to_vec());

@@ -129,6 +129,15 @@ impl TableSpec {
         self.rows.value_positions().into_iter().filter(|column| !is_grouped(column)).collect()
     }
 
+    /// Where the column at `column` is among the columns of a segment; a column of a group has the place of the group.
+    /// `None` for the columns of the key.
+    pub fn column_of_segment(&self, column: usize) -> Option<usize> {
+        match self.place(column) {
+            ColumnPlace::Key => None,
+            ColumnPlace::Group(at, _) | ColumnPlace::Column(at) => Some(at),
+        }
+    }
+
     pub(crate) fn place(&self, column: usize) -> ColumnPlace {
         if self.rows.key.contains(&column) {
             return ColumnPlace::Key;

@@ -7,7 +7,7 @@ use basalt_base::Result;
 
 use crate::snapshot::Snapshot;
 use crate::stored::StoredSegment;
-use crate::table::Table;
+use crate::table::{DATABASE_DIRECTORY, SEGMENTS_DIRECTORY, Table};
 
 /// The state of a place, in the order of a row's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,14 +97,14 @@ impl Table {
         let _no_work = self.work.lock();
         let version = self.version();
         let storage = &self.options.storage;
-        let segments = dir.join("segments");
+        let segments = dir.join(SEGMENTS_DIRECTORY);
         storage.create_dir_all(&segments)?;
         for stored in &version.segments {
             let name = stored.path().file_name().unwrap_or_default();
             storage.hard_link(stored.path(), &segments.join(name))?;
         }
         storage.sync_dir(&segments)?;
-        self.database.checkpoint(&dir.join("rocksdb"))?;
+        self.database.checkpoint(&dir.join(DATABASE_DIRECTORY))?;
         storage.sync_dir(dir)
     }
 }

@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow::array::{ArrayRef, RecordBatch};
 use basalt_base::fs::{Storage, publish_empty_dir};
 use basalt_base::{Result, bail};
-use basalt_kv::{Database, KvOptions, Load};
+use basalt_kv::{Database, KvOptions, Load, OverRocksdb};
 use basalt_segment::file::{Access, SpoolPlace};
 use basalt_segment::key::KEY_BYTES_MAX;
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
+use self_cell::self_cell;
 
 use crate::generation::Generation;
 use crate::records::{self, SegmentRecord, generation_of, retired};
@@ -20,8 +21,8 @@ use crate::stored::{StoredSegment, number_of};
 use crate::version::Version;
 
 /// The directories below the table's own.
-const DATABASE_DIRECTORY: &str = "rocksdb";
-const SEGMENTS_DIRECTORY: &str = "segments";
+pub(crate) const DATABASE_DIRECTORY: &str = "rocksdb";
+pub(crate) const SEGMENTS_DIRECTORY: &str = "segments";
 const SPOOLS_DIRECTORY: &str = "spools";
 
 /// How a table keeps its rows.
@@ -50,17 +51,30 @@ pub struct Table {
     pub(crate) changes: RwLock<()>,
     /// One build or merge runs at a time.
     pub(crate) work: Mutex<()>,
+    pub(crate) last_failure: Mutex<Option<String>>,
     next_number: AtomicU64,
     pub(crate) spools: SpoolPlace,
 }
 
 /// A change in progress. Dropping it without [`Change::commit`] cancels it.
-pub struct Change<'a> {
-    table: &'a Table,
+pub struct Change {
+    table: Arc<Table>,
     load: Load,
-    alone: Option<RwLockWriteGuard<'a, ()>>,
+    alone: Option<Alone>,
     is_empty: bool,
 }
+
+type ChangesGuard<'a> = RwLockWriteGuard<'a, ()>;
+
+self_cell!(
+    /// Keeps other changes of the table waiting.
+    struct Alone {
+        owner: Arc<Table>,
+
+        #[not_covariant]
+        dependent: ChangesGuard,
+    }
+);
 
 impl Table {
     /// Opens the table in `dir`, and creates it if there is none. A table whose files lack acknowledged changes is
@@ -75,7 +89,7 @@ impl Table {
             storage.remove_dir_all(&spools_dir)?;
         }
         storage.create_dir_all(&spools_dir)?;
-        let database = Arc::new(Database::open(&dir.join(DATABASE_DIRECTORY), options.kv.clone())?);
+        let database = Arc::new(Database::open(&Table::rocksdb_dir(dir), options.kv.clone())?);
         let recorded = database.records(b"")?;
         let segments = records::segments(dir, &recorded)?;
         let unrecorded = remove_unrecorded(storage.as_ref(), &segments_dir, &segments)?;
@@ -95,8 +109,14 @@ impl Table {
             version: RwLock::new(Arc::new(Version::new(generations, opened))),
             changes: RwLock::default(),
             work: Mutex::default(),
+            last_failure: Mutex::default(),
             next_number: AtomicU64::new(next_number),
         })
+    }
+
+    /// RocksDB's directory of the table in `dir`.
+    pub fn rocksdb_dir(dir: &Path) -> PathBuf {
+        dir.join(DATABASE_DIRECTORY)
     }
 
     pub fn dir(&self) -> &Path {
@@ -129,16 +149,16 @@ impl Table {
     }
 
     /// Begins a change that may use up to `threads` threads besides the caller's.
-    pub fn begin_change(&self, threads: usize) -> Result<Change<'_>> {
+    pub fn begin_change(self: &Arc<Self>, threads: usize) -> Result<Change> {
         let load = Load::begin(&self.database, Arc::clone(&self.spec().rows), threads)?;
         let load = load.with_keys_up_to(KEY_BYTES_MAX);
-        Ok(Change { table: self, load, alone: None, is_empty: true })
+        Ok(Change { table: Arc::clone(self), load, alone: None, is_empty: true })
     }
 
     /// Like [`Table::begin_change`]. Other changes wait from here on until it is committed or dropped, so that the rows
     /// that are read meanwhile are those that are changed.
-    pub fn begin_change_alone(&self, threads: usize) -> Result<Change<'_>> {
-        let alone = self.changes.write();
+    pub fn begin_change_alone(self: &Arc<Self>, threads: usize) -> Result<Change> {
+        let alone = Alone::new(Arc::clone(self), |table| table.changes.write());
         Ok(Change { alone: Some(alone), ..self.begin_change(threads)? })
     }
 
@@ -156,15 +176,6 @@ impl Table {
         old.generations.iter().for_each(|generation| generation.retire());
         old.segments.iter().for_each(|stored| stored.retire());
         Ok(())
-    }
-
-    /// Whether a change met a full disk. The table then accepts no change until it is opened again.
-    pub fn ran_out_of_space(&self) -> bool {
-        self.database.ran_out_of_space()
-    }
-
-    pub fn is_read_only(&self) -> bool {
-        self.database.is_read_only()
     }
 
     pub(crate) fn version(&self) -> Arc<Version> {
@@ -190,7 +201,18 @@ impl Table {
     }
 }
 
-impl Change<'_> {
+impl OverRocksdb for Table {
+    fn has_stopped(&self) -> bool {
+        self.database.ran_out_of_space() || self.database.is_read_only()
+    }
+
+    fn is_read(&self) -> bool {
+        // The table and its generations have the database, and snapshots do.
+        Arc::strong_count(&self.database) > self.version().generations.len() + 1
+    }
+}
+
+impl Change {
     /// Adds every row of `batch`, which has all columns in order: they replace the rows with their keys.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.is_empty &= batch.num_rows() == 0;
@@ -208,7 +230,7 @@ impl Change<'_> {
         if self.is_empty {
             return Ok(());
         }
-        let table = self.table;
+        let table = &self.table;
         let committing = self.alone.is_none().then(|| table.changes.read());
         let writing = Arc::clone(table.version().writing());
         // Readers must not take the generation for an empty one from now on.

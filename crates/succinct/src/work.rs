@@ -68,6 +68,10 @@ impl Table {
     /// is nothing to do.
     pub fn step(&self, watch: &dyn WorkWatch) -> Result<bool> {
         let _alone = self.work.lock();
+        self.noted(self.next_step(watch))
+    }
+
+    fn next_step(&self, watch: &dyn WorkWatch) -> Result<bool> {
         let version = self.version();
         if let Some(frozen) = version.oldest_frozen() {
             return self.build(&version, frozen, watch).map(|()| true);
@@ -84,6 +88,10 @@ impl Table {
     /// Freezes and builds all rows that are there, and merges: into one segment without dead rows, if `is_final`.
     pub fn optimize(&self, is_final: bool, watch: &dyn WorkWatch) -> Result<()> {
         let _alone = self.work.lock();
+        self.noted(self.all_steps(is_final, watch))
+    }
+
+    fn all_steps(&self, is_final: bool, watch: &dyn WorkWatch) -> Result<()> {
         self.freeze()?;
         loop {
             let version = self.version();
@@ -97,6 +105,16 @@ impl Table {
                 None => return Ok(()),
             }
         }
+    }
+
+    /// The error of the last build or merge, if it failed.
+    pub fn last_failure(&self) -> Option<String> {
+        self.last_failure.lock().clone()
+    }
+
+    fn noted<T>(&self, result: Result<T>) -> Result<T> {
+        *self.last_failure.lock() = result.as_ref().err().map(|error| error.message().to_owned());
+        result
     }
 
     pub(crate) fn is_due(&self, writing: &Generation) -> bool {
