@@ -1,10 +1,10 @@
-//! Checksums of a mapped file, each compared when its block is first used.
+//! Checksums of a file, each compared when its block is first used.
 //!
 //! So a file of gigabytes can be used at once: a lookup compares the checksums of what it is about to read, and the
 //! others are compared in the background. Each block is read once, or a few times if threads meet.
 //!
-//! A block is read from the file, not through memory, so that a failing disk is an error and does not end the
-//! process. The mapping shows the same pages.
+//! A block of a mapped file is read from the file, not through memory, so that a failing disk is an error and does not
+//! end the process. The mapping shows the same pages.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -58,7 +58,7 @@ impl BlockChecks {
     }
 
     /// Compares the blocks of `source` that `range` touches, unless they were compared before.
-    pub(super) fn check(&self, source: &Source<'_>, range: Range<usize>) -> Result<()> {
+    pub fn check(&self, source: &BlockSource<'_>, range: Range<usize>) -> Result<()> {
         if range.is_empty() || self.is_done() {
             return Ok(());
         }
@@ -67,7 +67,7 @@ impl BlockChecks {
     }
 
     /// Compares every block.
-    pub(super) fn check_all(&self, source: &Source<'_>) -> Result<()> {
+    pub fn check_all(&self, source: &BlockSource<'_>) -> Result<()> {
         if self.is_done() {
             return Ok(());
         }
@@ -76,7 +76,7 @@ impl BlockChecks {
         Ok(())
     }
 
-    fn check_block(&self, source: &Source<'_>, block: usize) -> Result<()> {
+    fn check_block(&self, source: &BlockSource<'_>, block: usize) -> Result<()> {
         let bit = 1 << (block % WORD_BITS);
         let Some(word) = self.good.get(block / WORD_BITS) else { return Ok(()) };
         if word.load(Ordering::Acquire) & bit != 0 {
@@ -106,19 +106,26 @@ impl BlockChecks {
 }
 
 /// Where blocks are read from.
-pub(super) enum Source<'a> {
+pub enum BlockSource<'a> {
     Memory(&'a [u8]),
     File(&'a File),
+    /// Fills bytes from an offset on.
+    Reader(&'a dyn Fn(u64, &mut [u8]) -> io::Result<()>),
 }
 
-impl Source<'_> {
+impl BlockSource<'_> {
     /// These bytes; of memory, those that exist.
     fn read(&self, range: Range<usize>) -> io::Result<Cow<'_, [u8]>> {
         match self {
-            Source::Memory(bytes) => Ok(bytes.get(range).unwrap_or_default().into()),
-            Source::File(file) => {
+            BlockSource::Memory(bytes) => Ok(bytes.get(range).unwrap_or_default().into()),
+            BlockSource::File(file) => {
                 let mut bytes = vec![0; range.len()];
                 file.read_exact_at(&mut bytes, range.start as u64)?;
+                Ok(bytes.into())
+            }
+            BlockSource::Reader(read) => {
+                let mut bytes = vec![0; range.len()];
+                read(range.start as u64, &mut bytes)?;
                 Ok(bytes.into())
             }
         }
@@ -136,17 +143,19 @@ mod tests {
         let checks = BlockChecks::new("file".into(), bytes.len(), sums);
         bytes[2 * CHECK_BLOCK_BYTES + 5] ^= 4;
         let block = |block: usize| block * CHECK_BLOCK_BYTES..(block + 1) * CHECK_BLOCK_BYTES;
-        assert!(checks.check(&Source::Memory(&bytes), 0..block(1).end).is_ok());
+        assert!(checks.check(&BlockSource::Memory(&bytes), 0..block(1).end).is_ok());
         assert!(!checks.is_damaged());
         let error = checks
-            .check(&Source::Memory(&bytes), block(1).start..block(2).start + 1)
+            .check(&BlockSource::Memory(&bytes), block(1).start..block(2).start + 1)
             .expect_err("a flipped bit");
         assert_eq!(error.code(), ErrorCode::ChecksumDoesntMatch);
         assert!(
-            checks.is_damaged() && checks.check_all(&Source::Memory(&bytes)).is_err() && !checks.is_done()
+            checks.is_damaged()
+                && checks.check_all(&BlockSource::Memory(&bytes)).is_err()
+                && !checks.is_done()
         );
-        assert!(checks.check(&Source::Memory(&bytes), block(3).start..bytes.len()).is_ok());
+        assert!(checks.check(&BlockSource::Memory(&bytes), block(3).start..bytes.len()).is_ok());
         bytes[2 * CHECK_BLOCK_BYTES + 5] ^= 4;
-        assert!(checks.check_all(&Source::Memory(&bytes)).is_ok() && checks.is_done());
+        assert!(checks.check_all(&BlockSource::Memory(&bytes)).is_ok() && checks.is_done());
     }
 }

@@ -8,6 +8,7 @@
 //!
 //! One owner writes a region, and then shares it as [`Section`]s, which are only read.
 //!
+//! - [`advice`](PageAdvice): how the pages of a mapped file will be used.
 //! - [`checks`](BlockChecks): checksums of a mapped file, which are compared when a block is first touched.
 //! - [`growing`](GrowingBytes): a region that is added to.
 //! - [`numbers`](RegionNumbers): a region of numbers.
@@ -19,14 +20,15 @@
 //! directory that one process has locked. If a file becomes shorter all the same, or its disk fails, that is an error
 //! ([`Region::check_present`]) and does not end the process.
 
+mod advice;
 mod checks;
 mod faults;
 mod growing;
 mod numbers;
 mod recycling;
 
-use checks::Source;
-pub use checks::{BlockChecks, CHECK_BLOCK_BYTES};
+pub use advice::PageAdvice;
+pub use checks::{BlockChecks, BlockSource, CHECK_BLOCK_BYTES};
 use faults::Watched;
 pub use growing::GrowingBytes;
 pub use numbers::RegionNumbers;
@@ -180,10 +182,10 @@ impl Region {
     }
 
     /// Where blocks are read from to compare checksums.
-    fn source(&self) -> Source<'_> {
+    fn source(&self) -> BlockSource<'_> {
         match &self.pages {
-            Pages::File(file) => Source::File(file),
-            Pages::Own => Source::Memory(self),
+            Pages::File(file) => BlockSource::File(file),
+            Pages::Own => BlockSource::Memory(self),
         }
     }
 
