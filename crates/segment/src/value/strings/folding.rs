@@ -26,30 +26,28 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use basalt_base::query::checkpoint;
-use basalt_base::region::Section;
 use basalt_base::string_views::gather;
 use basalt_base::{Error, Result};
 use basalt_codec::Tokens;
 
+use super::folded_indexes::{BLOCK_RANKS, FoldedIndexes};
 use super::input;
 use super::onpair::OnPairStrings;
-use crate::bits::blocks::{BlocksBuilder, Headers};
+use crate::Rank;
+use crate::bits::blocks::BlocksBuilder;
 use crate::file::{ComponentReader, PendingComponent, SpoolPlace};
 use crate::search::{TokenStrings, VisitCodes};
 use crate::value::{ColumnStore, StoreBuilder, StringStore};
-use crate::{Place, ROWS_MAX, Rank};
 
 pub(super) const ENCODING: &str = "folded";
 
 /// Fingerprints of a generation: when it is full, the one before is forgotten.
 const GENERATION_STRINGS: usize = 1 << 20;
-/// Ranks whose indexes are packed together.
-const BLOCK_RANKS: usize = 512;
 
 /// The name of the store of distinct strings.
 pub(super) fn distinct_name(name: &str) -> String {
@@ -174,39 +172,10 @@ impl StoreBuilder for FoldingBuilder {
     }
 }
 
-/// The index of each rank.
-#[derive(Debug)]
-struct Indexes {
-    headers: Headers,
-    payload: Section,
-    count: u32,
-    place: Place,
-}
-
-impl Indexes {
-    fn open(mut component: ComponentReader<'_>) -> Result<Indexes> {
-        let place = component.place().clone();
-        let count = u32::try_from(component.number_to(ROWS_MAX)?).map_err(Error::logical)?;
-        let (headers, payload) = (component.resident()?, component.resident()?);
-        component.finish()?;
-        let headers = Headers::open(headers, count as usize, BLOCK_RANKS, payload.len(), &place)?;
-        Ok(Indexes { headers, payload, count, place })
-    }
-
-    fn get(&self, rank: Rank) -> Result<Rank> {
-        let (block, index) = (rank as usize / BLOCK_RANKS, rank as usize % BLOCK_RANKS);
-        let found = self.headers.get(block).filter(|_| rank < self.count).and_then(|header| {
-            let window = self.payload.get(header.window(index)).unwrap_or_default();
-            Rank::try_from(header.number(index, window)).ok()
-        });
-        found.ok_or_else(|| self.place.corrupt(format!("value {rank} of {} was referred to", self.count)))
-    }
-}
-
 /// Strings by rank, each of which is one of the distinct strings.
 #[derive(Debug)]
 pub(super) struct FoldedStrings {
-    indexes: Arc<Indexes>,
+    indexes: Arc<FoldedIndexes>,
     distinct: Arc<dyn ColumnStore>,
     coded: Option<FoldedCodes>,
     stored_bytes: u64,
@@ -215,7 +184,7 @@ pub(super) struct FoldedStrings {
 /// The same strings as codes.
 #[derive(Debug)]
 struct FoldedCodes {
-    indexes: Arc<Indexes>,
+    indexes: Arc<FoldedIndexes>,
     distinct: Arc<OnPairStrings>,
 }
 
@@ -238,7 +207,7 @@ impl FoldedStrings {
         codes: Option<Arc<OnPairStrings>>,
     ) -> Result<FoldedStrings> {
         let stored_bytes = component.component().stored_bytes() + distinct.stored_bytes();
-        let indexes = Arc::new(Indexes::open(component)?);
+        let indexes = Arc::new(FoldedIndexes::open(component)?);
         let coded = codes.map(|distinct| FoldedCodes { indexes: Arc::clone(&indexes), distinct });
         Ok(FoldedStrings { indexes, distinct, coded, stored_bytes })
     }
@@ -261,18 +230,24 @@ impl FoldedStrings {
 
 impl ColumnStore for FoldedStrings {
     fn len(&self) -> u32 {
-        self.indexes.count
+        self.indexes.len()
     }
 
     fn take(&self, ranks: &[Rank]) -> Result<ArrayRef> {
         checkpoint()?;
-        let indexes = ranks.iter().map(|&rank| self.indexes.get(rank)).collect::<Result<Vec<_>>>()?;
-        self.gather(&indexes)
+        let mut buffer = Vec::new();
+        let indexes = ranks.iter().map(|&rank| self.indexes.get(rank, &mut buffer));
+        self.gather(&indexes.collect::<Result<Vec<_>>>()?)
     }
 
     fn scan(&self, ranks: Range<Rank>) -> Result<ArrayRef> {
-        checkpoint()?;
-        let indexes = ranks.map(|rank| self.indexes.get(rank)).collect::<Result<Vec<_>>>()?;
+        let mut indexes = Vec::with_capacity(ranks.len().min(self.indexes.len() as usize));
+        self.indexes.each_block(ranks, |_, numbers| {
+            for &number in numbers {
+                indexes.push(Rank::try_from(number).map_err(|_| self.indexes.no_value(Rank::MAX))?);
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
         self.gather(&indexes)
     }
 
@@ -287,7 +262,7 @@ impl ColumnStore for FoldedStrings {
 
 impl StringStore for FoldedStrings {
     fn append(&self, rank: Rank, out: &mut Vec<u8>) -> Result<()> {
-        let index = self.indexes.get(rank)?;
+        let index = self.indexes.get(rank, &mut Vec::new())?;
         match self.distinct.as_strings() {
             Some(strings) => strings.append(index, out),
             None => Err(Error::logical("distinct strings are no store of strings")),
@@ -301,7 +276,7 @@ impl StringStore for FoldedStrings {
 
 impl StringStore for FoldedCodes {
     fn append(&self, rank: Rank, out: &mut Vec<u8>) -> Result<()> {
-        self.distinct.append(self.indexes.get(rank)?, out)
+        self.distinct.append(self.indexes.get(rank, &mut Vec::new())?, out)
     }
 
     fn as_tokens(&self) -> Option<&dyn TokenStrings> {
@@ -316,14 +291,17 @@ impl TokenStrings for FoldedCodes {
 
     fn scan_codes(&self, ranks: Range<Rank>, visit: &mut VisitCodes<'_>) -> Result<()> {
         let mut codes = Vec::new();
-        for rank in ranks {
-            codes.clear();
-            self.distinct.codes(self.indexes.get(rank)?, &mut codes)?;
-            if visit(rank, &codes)?.is_break() {
-                break;
+        self.indexes.each_block(ranks, |first, numbers| {
+            for (rank, &number) in (first..).zip(numbers) {
+                codes.clear();
+                let index = Rank::try_from(number).map_err(|_| self.indexes.no_value(rank))?;
+                self.distinct.codes(index, &mut codes)?;
+                if visit(rank, &codes)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
             }
-        }
-        Ok(())
+            Ok(ControlFlow::Continue(()))
+        })
     }
 }
 

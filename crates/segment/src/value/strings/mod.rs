@@ -19,6 +19,7 @@ mod builder;
 mod choose;
 mod decoded;
 mod encoding;
+mod folded_indexes;
 mod folding;
 pub(super) mod input;
 mod long_match;
