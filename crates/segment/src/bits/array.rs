@@ -26,6 +26,8 @@ use crate::{Place, ROWS_MAX, Rank};
 const PACKED_BYTES_MAX: usize = 8 << 10;
 /// Integers that are read at a time; a multiple of 8, so that each stretch begins with a byte.
 const STRETCH: usize = 1024;
+/// Integers that the system reads together.
+const AHEAD: usize = 64 * STRETCH;
 
 #[derive(Debug)]
 pub(crate) struct PackedArrayBuilder {
@@ -113,8 +115,12 @@ impl PackedArray {
             return Err(self.no_number(range.end));
         }
         let (mut at, end) = (range.start as usize, range.end as usize);
+        let place = |index: usize| packed_bytes(index / STRETCH * STRETCH, self.width);
         let (mut numbers, mut buffer) = ([0; STRETCH], Vec::new());
         while at < end {
+            if at == range.start as usize || at.is_multiple_of(AHEAD) {
+                self.bytes.read_ahead(place(at)..place(end.min((at / AHEAD + 1) * AHEAD)));
+            }
             let (stretch, first) = (at / STRETCH * STRETCH, at % STRETCH);
             let last = (end - stretch).min(STRETCH);
             let start = packed_bytes(stretch, self.width);

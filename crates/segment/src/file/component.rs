@@ -80,14 +80,18 @@ impl<'a> ComponentReader<'a> {
         }
     }
 
-    /// The next section, whose bytes are read when they are used.
+    /// The next section, whose bytes are read when they are used, in any order: values.
     pub fn bytes(&mut self) -> Result<Bytes> {
+        self.next_section().map(Bytes::values)
+    }
+
+    fn next_section(&mut self) -> Result<Bytes> {
         self.sections.next().ok_or_else(|| self.place.corrupt("a section is missing"))
     }
 
     /// The next section as memory, with its checksums compared; for structures that every lookup uses.
     pub fn resident(&mut self) -> Result<Section> {
-        self.bytes()?.resident()
+        self.next_section()?.resident()
     }
 
     /// [`ComponentReader::resident`] of exactly `bytes` bytes.

@@ -24,6 +24,7 @@
 mod access;
 mod bytes;
 mod component;
+mod contents;
 mod description;
 mod directory;
 mod format;

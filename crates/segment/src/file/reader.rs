@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use basalt_base::checksum::crc32c;
-use basalt_base::fs::{RandomAccess, Storage};
-use basalt_base::region::{BlockChecks, CHECK_BLOCK_BYTES, Region, Section};
+use basalt_base::fs::Storage;
+use basalt_base::region::{BlockChecks, CHECK_BLOCK_BYTES};
 use basalt_base::{Error, FileAction, Result};
 
 use super::access::Access;
 use super::bytes::Bytes;
 use super::component::ComponentReader;
+use super::contents::Contents;
 use super::directory::{Component, Directory};
 use super::format::{FOOTER_BYTES, Features, Footer, HEADER_BYTES, Header};
 use crate::{Corrupt, Place, ROWS_MAX};
@@ -21,8 +22,8 @@ use crate::{Corrupt, Place, ROWS_MAX};
 pub struct SegmentFile {
     path: PathBuf,
     access: Access,
-    file: Arc<dyn RandomAccess>,
-    region: Arc<Region>,
+    bytes: u64,
+    contents: Contents,
     header: Header,
     directory: Directory,
     /// The index of each component.
@@ -58,8 +59,8 @@ impl SegmentFile {
         let names = names(&directory).map_err(|corrupt| corrupt.at(path))?;
         let sections = usize::try_from(footer.offset).map_err(Error::logical)?;
         let checks = BlockChecks::new(path.display().to_string(), sections, directory.sums.clone());
-        let region = Arc::new(storage.map(path)?.with_checks(checks));
-        Ok(SegmentFile { path: path.to_owned(), access, file, region, header, directory, names })
+        let contents = Contents::open(storage, path, Arc::clone(&file), checks, access)?;
+        Ok(SegmentFile { path: path.to_owned(), access, bytes: size, contents, header, directory, names })
     }
 
     pub fn path(&self) -> &Path {
@@ -91,7 +92,7 @@ impl SegmentFile {
 
     /// The bytes of the file.
     pub fn bytes(&self) -> u64 {
-        self.file.size()
+        self.bytes
     }
 
     pub fn components(&self) -> &[Component] {
@@ -113,9 +114,8 @@ impl SegmentFile {
         let place = Place::new(&self.path, &component.name);
         let sections = component.sections.iter().map(|range| {
             // The directory has compared them with the size.
-            let section = Section::new(&self.region, range.start as usize..range.end as usize)
-                .ok_or_else(|| place.corrupt("a section is outside of the file"))?;
-            Ok(Bytes::new(section, Arc::clone(&self.file), range.start, self.access))
+            Bytes::new(&self.contents, range.start as usize..range.end as usize)
+                .ok_or_else(|| place.corrupt("a section is outside of the file"))
         });
         let sections = sections.collect::<Result<_>>()?;
         Ok(ComponentReader::new(component, place, sections))
@@ -123,13 +123,13 @@ impl SegmentFile {
 
     /// Compares all checksums.
     pub fn check(&self) -> Result<()> {
-        self.region.check_all()
+        self.contents.check()
     }
 
     /// An error if the file became shorter or its disk failed while its mapping was read. It must be called before the
     /// result of a lookup is used.
     pub fn check_present(&self) -> Result<()> {
-        self.region.check_present()
+        self.contents.check_present()
     }
 }
 

@@ -3,40 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryArray, BinaryViewArray, Int64Array, ListArray, StructArray,
-};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, Int64Array, ListArray, StructArray};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{Field, Int64Type};
-use basalt_base::Result;
 
-use super::sample::{PATH, built, built_of, open};
+use super::sample::{Columns, PATH, built, open};
+use crate::ColumnDescription;
 use crate::file::{Access, SegmentDescription};
-use crate::{ColumnDescription, ColumnSpec, RowBlock, RowSource, Segment, SegmentSpec};
-
-/// Columns that have no key of their own: the key is the row.
-struct Columns(Vec<(&'static str, ArrayRef)>);
-
-impl RowSource for Columns {
-    fn read(&self, take: &mut dyn FnMut(&RowBlock) -> Result<()>) -> Result<()> {
-        let rows = self.0.first().map_or(0, |(_, values)| values.len());
-        take(&RowBlock {
-            keys: BinaryArray::from_iter_values((0..rows as u64).map(u64::to_be_bytes)),
-            columns: self.0.iter().map(|(_, values)| Arc::clone(values)).collect(),
-            indexes: Vec::new(),
-            tombstones: None,
-        })
-    }
-}
-
-impl Columns {
-    fn segment(&self) -> Segment {
-        let columns = self.0.iter().map(|(name, values)| ColumnSpec::new(*name, values.data_type().clone()));
-        let spec = SegmentSpec { columns: columns.collect(), indexes: Vec::new() };
-        let (storage, _) = built_of(self, &spec);
-        Segment::open(storage.as_ref(), Path::new(PATH), Access::Mapped, &spec).expect("a segment")
-    }
-}
 
 /// The bytes of a component and of those that are nested in it.
 fn nested_bytes(description: &SegmentDescription, name: &str) -> u64 {
@@ -79,12 +52,12 @@ fn columns_are_described_with_what_is_nested_in_them() {
         (Arc::new(Field::new("n", numbers.data_type().clone(), true)), Arc::clone(&numbers)),
         (Arc::new(Field::new("l", lists.data_type().clone(), false)), Arc::new(lists.clone()) as ArrayRef),
     ];
-    let columns = Columns(vec![
+    let segment = Columns::new([
         ("numbers", numbers),
         ("lists", Arc::new(lists)),
         ("both", Arc::new(StructArray::from(fields))),
-    ]);
-    let segment = columns.segment();
+    ])
+    .segment();
     let (all, columns) = (segment.describe(), segment.describe_columns().collect::<Vec<_>>());
     let figures =
         |column: &&ColumnDescription| (column.name.clone(), column.encoding.clone(), column.raw_bytes);
@@ -105,12 +78,12 @@ fn columns_are_described_with_what_is_nested_in_them() {
 #[test]
 fn column_with_the_name_of_a_nested_component_is_another_column() {
     let numbers = |base: i64| -> ArrayRef { Arc::new(Int64Array::from_iter_values(base..base + 300)) };
-    let columns = Columns(vec![("a", numbers(5)), ("a/nulls", numbers(70)), ("a%2Fnulls", numbers(900))]);
+    let columns = Columns::new([("a", numbers(5)), ("a/nulls", numbers(70)), ("a%2Fnulls", numbers(900))]);
     let segment = columns.segment();
-    for (position, (name, values)) in columns.0.iter().enumerate() {
+    for (position, (spec, values)) in columns.0.iter().enumerate() {
         let column = segment.column(position).expect("it is there");
         let found = column.store().scan(0..300).expect("values");
         assert_eq!(found.as_primitive::<Int64Type>(), values.as_primitive::<Int64Type>());
-        assert_eq!(column.description().name, *name);
+        assert_eq!(column.description().name, spec.name);
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! - [`sample`]: a segment of two columns, and all that it answers.
 
+mod access;
 mod damage;
 mod description;
 mod lookup;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, BinaryArray, BinaryViewArray, Int64Array};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, BinaryViewArray, Int64Array};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{DataType, Int64Type};
 use basalt_base::Result;
@@ -64,6 +64,39 @@ pub(super) fn spec() -> SegmentSpec {
     SegmentSpec {
         columns: vec![ColumnSpec::new("number", DataType::Int64), text],
         indexes: vec!["by_group".into()],
+    }
+}
+
+/// Columns that have no key of their own: the key is the row.
+pub(super) struct Columns(pub(super) Vec<(ColumnSpec, ArrayRef)>);
+
+impl RowSource for Columns {
+    fn read(&self, take: &mut dyn FnMut(&RowBlock) -> Result<()>) -> Result<()> {
+        let rows = self.0.first().map_or(0, |(_, values)| values.len());
+        take(&RowBlock {
+            keys: BinaryArray::from_iter_values((0..rows as u64).map(u64::to_be_bytes)),
+            columns: self.0.iter().map(|(_, values)| Arc::clone(values)).collect(),
+            indexes: Vec::new(),
+            tombstones: None,
+        })
+    }
+}
+
+impl Columns {
+    pub(super) fn new(columns: impl IntoIterator<Item = (&'static str, ArrayRef)>) -> Columns {
+        let column =
+            |(name, values): (_, ArrayRef)| (ColumnSpec::new(name, values.data_type().clone()), values);
+        Columns(columns.into_iter().map(column).collect())
+    }
+
+    pub(super) fn spec(&self) -> SegmentSpec {
+        let columns = self.0.iter().map(|(column, _)| column.clone());
+        SegmentSpec { columns: columns.collect(), indexes: Vec::new() }
+    }
+
+    pub(super) fn segment(&self) -> Segment {
+        let (storage, _) = built_of(self, &self.spec());
+        Segment::open(storage.as_ref(), Path::new(PATH), Access::Mapped, &self.spec()).expect("a segment")
     }
 }
 

@@ -23,6 +23,8 @@
     warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
 )]
 
+use std::ops::Range;
+
 use basalt_base::region::Section;
 use basalt_base::{Error, Result};
 use basalt_codec::DecimalScale;
@@ -185,6 +187,10 @@ impl Images for Decimals {
             out.push(position.map_or_else(|| self.image(digits), |position| self.exception(position)));
         }
         Ok(())
+    }
+
+    fn read_ahead(&self, ranks: Range<Rank>) {
+        self.digits.read_ahead(ranks);
     }
 
     fn scan(&self, first: Rank, out: &mut [u64], buffer: &mut Vec<u8>) -> Result<()> {

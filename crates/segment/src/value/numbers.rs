@@ -19,6 +19,8 @@ use crate::file::PendingComponent;
 
 /// Images that are read at a time; a stretch of a scan ends at a multiple of it.
 pub(super) const STRETCH: u32 = 1024;
+/// Images of a scan that the system reads together.
+const AHEAD_RANKS: u32 = 64 * STRETCH;
 /// Rows between checks of the query.
 const CHECKED_ROWS: usize = 64 << 10;
 
@@ -28,6 +30,9 @@ pub(super) trait Images: Send + Sync + fmt::Debug {
 
     /// Appends the images of `ranks`.
     fn take(&self, ranks: &[Rank], out: &mut Vec<u64>) -> Result<()>;
+
+    /// Lets the system read the images of `ranks` in the background.
+    fn read_ahead(&self, ranks: Range<Rank>);
 
     /// Fills `out` with the images from `first` on. All are in the same block of [`STRETCH`] ranks. `buffer` is for
     /// bytes that are read.
@@ -129,8 +134,9 @@ impl<I: Images> ColumnStore for NumberStore<I> {
         let (mut images, mut buffer) = ([0; STRETCH as usize], Vec::new());
         let mut at = ranks.start;
         while at < ranks.end {
-            if at.is_multiple_of(64 * STRETCH) {
+            if at == ranks.start || at.is_multiple_of(AHEAD_RANKS) {
                 query::checkpoint()?;
+                self.images.read_ahead(at..ranks.end.min((at / AHEAD_RANKS + 1).saturating_mul(AHEAD_RANKS)));
             }
             let count = (ranks.end - at).min(STRETCH - at % STRETCH);
             let images = &mut images[..count as usize];

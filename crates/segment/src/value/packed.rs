@@ -18,6 +18,8 @@
     warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
 )]
 
+use std::ops::Range;
+
 use basalt_base::{Error, Result};
 
 use super::numbers::{Images, ImagesBuilder, STRETCH, no_value};
@@ -148,6 +150,15 @@ impl Images for Packed {
             out.push(self.get(rank, &mut buffer)?);
         }
         Ok(())
+    }
+
+    fn read_ahead(&self, ranks: Range<Rank>) {
+        if let Some(last) = ranks.end.checked_sub(1)
+            && let Some(first) = self.headers.get(ranks.start as usize / BLOCK)
+            && let Some(last) = self.headers.get(last as usize / BLOCK)
+        {
+            self.payload.read_ahead(first.bytes(0).start..last.bytes(BLOCK).end);
+        }
     }
 
     fn scan(&self, first: Rank, out: &mut [u64], buffer: &mut Vec<u8>) -> Result<()> {
