@@ -37,7 +37,7 @@ fn run_blocking(query: &Arc<Execution>, statement: Statement) -> Result<()> {
         Statement::Optimize { table, partition, is_final, deduplicate } => {
             optimize::optimize(query, &table, partition.as_ref(), is_final, deduplicate.as_deref())
         }
-        Statement::Delete { table, filter } => delete::delete_from(query, &table, &filter),
+        Statement::Delete { table, filter, .. } => delete::delete_from(query, &table, &filter),
         Statement::KillMutation { filter } => kill_mutation::kill_mutation(query, &filter),
         Statement::Detach(detach) => detach::detach(query, &detach),
         Statement::Attach { kind, name, if_not_exists } => detach::attach(query, kind, &name, if_not_exists),

@@ -15,6 +15,8 @@ pub(super) fn clause_settings(statement: &Statement) -> Vec<Setting> {
             settings
         }
         Statement::Alter(alter) => alter.settings.clone(),
+        Statement::Update(update) => update.settings.clone(),
+        Statement::Delete { settings, .. } => settings.clone(),
         Statement::Check(check) => check.settings.clone(),
         Statement::Explain(explain) => clause_settings(&explain.statement),
         _ => Vec::new(),

@@ -45,10 +45,11 @@ pub enum Statement {
         left: ObjectName,
         right: ObjectName,
     },
-    /// `DELETE FROM t WHERE ..`.
+    /// `DELETE FROM t WHERE .. [SETTINGS ..]`.
     Delete {
         table: ObjectName,
         filter: Expr,
+        settings: Vec<Setting>,
     },
     Update(Box<Update>),
     /// `BACKUP TABLE t TO File('name')`.
@@ -94,13 +95,14 @@ pub enum Statement {
     Check(CheckTable),
 }
 
-/// `UPDATE t SET a = 1, b = b + 1 [IN PARTITION ..] WHERE ..`.
+/// `UPDATE t SET a = 1, b = b + 1 [IN PARTITION ..] WHERE .. [SETTINGS ..]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
     pub table: ObjectName,
     pub assignments: Vec<(Ident, Expr)>,
     pub partition: Option<PartitionRef>,
     pub filter: Expr,
+    pub settings: Vec<Setting>,
 }
 
 /// `CHECK TABLE name [PARTITION .. | PART ..] [FORMAT ..] [SETTINGS ..]`.

@@ -3,7 +3,7 @@
 use super::cursor::{Cursor, Parsed};
 use crate::ast::{
     AlterAction, AlterTable, ColumnDef, ColumnPosition, ColumnProperty, Expr, Ident, IndexAction,
-    PartitionRef, Statement, Update,
+    PartitionRef, Setting, Statement, Update,
 };
 use crate::lexer::Symbol;
 
@@ -26,7 +26,7 @@ impl Cursor<'_> {
         }
         let name = self.parse_target()?;
         let actions = self.parse_list(Cursor::parse_alter_action)?;
-        let settings = if self.eat("SETTINGS") { self.parse_settings()? } else { Vec::new() };
+        let settings = self.parse_settings_clause()?;
         Ok(Statement::Alter(Box::new(AlterTable { name, actions, settings })))
     }
 
@@ -240,7 +240,13 @@ impl Cursor<'_> {
         let partition = self.parse_in_partition()?;
         self.expect("WHERE")?;
         let filter = self.parse_expr()?;
-        Ok(Statement::Update(Box::new(Update { table, assignments, partition, filter })))
+        let settings = self.parse_settings_clause()?;
+        Ok(Statement::Update(Box::new(Update { table, assignments, partition, filter, settings })))
+    }
+
+    /// `SETTINGS a = 1, ..`; none if it does not come.
+    pub(super) fn parse_settings_clause(&mut self) -> Parsed<Vec<Setting>> {
+        if self.eat("SETTINGS") { self.parse_settings() } else { Ok(Vec::new()) }
     }
 
     /// `IN PARTITION ..`.

@@ -92,6 +92,7 @@ impl Cursor<'_> {
             return Err(self.not_implemented("DELETE from one partition"));
         }
         self.expect("WHERE")?;
-        Ok(Statement::Delete { table, filter: self.parse_expr()? })
+        let filter = self.parse_expr()?;
+        Ok(Statement::Delete { table, filter, settings: self.parse_settings_clause()? })
     }
 }

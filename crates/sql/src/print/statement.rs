@@ -63,11 +63,13 @@ fn fmt_short(f: &mut Formatter<'_>, statement: &Statement) -> fmt::Result {
             let kind = if *kind == ObjectKind::Dictionary { "DICTIONARIES" } else { "TABLES" };
             write!(f, "EXCHANGE {kind} {left} AND {right}")
         }
-        Statement::Delete { table, filter } => write!(f, "DELETE FROM {table} WHERE {filter}"),
+        Statement::Delete { table, filter, settings } => {
+            write!(f, "DELETE FROM {table} WHERE {filter}{}", ListClause("SETTINGS", settings))
+        }
         Statement::Update(update) => {
-            let Update { table, assignments, partition, filter } = update.as_ref();
-            let place = Clause("IN", partition);
-            write!(f, "UPDATE {table} SET {}{place} WHERE {filter}", Assignments(assignments))
+            let Update { table, assignments, partition, filter, settings } = update.as_ref();
+            let (place, settings) = (Clause("IN", partition), ListClause("SETTINGS", settings));
+            write!(f, "UPDATE {table} SET {}{place} WHERE {filter}{settings}", Assignments(assignments))
         }
         Statement::Backup { table, to } => write!(f, "BACKUP TABLE {table} TO {to}"),
         Statement::Restore { table, new_name, from } => {

@@ -494,15 +494,12 @@ fn short_statement() -> BoxedStrategy<Statement> {
             left: pair.from,
             right: pair.to
         }),
-        (object_name(), expr()).prop_map(|(table, filter)| Statement::Delete { table, filter }),
-        (object_name(), many((ident(), expr())), prop::option::of(in_partition()), expr()).prop_map(
-            |(table, assignments, partition, filter)| Statement::Update(Box::new(Update {
-                table,
-                assignments,
-                partition,
-                filter
-            }))
-        ),
+        (object_name(), expr(), settings()).prop_map(|(table, filter, settings)| Statement::Delete {
+            table,
+            filter,
+            settings
+        }),
+        update().prop_map(|update| Statement::Update(Box::new(update))),
         (object_name(), engine_call()).prop_map(|(table, to)| Statement::Backup { table, to }),
         (object_name(), prop::option::of(object_name()), engine_call())
             .prop_map(|(table, new_name, from)| Statement::Restore { table, new_name, from }),
@@ -524,6 +521,19 @@ fn short_statement() -> BoxedStrategy<Statement> {
             .prop_map(|(name, format)| Statement::Describe(Describe::Table { name, format })),
     ]
     .boxed()
+}
+
+fn update() -> impl Strategy<Value = Update> {
+    let assignments = many((ident(), expr()));
+    (object_name(), assignments, prop::option::of(in_partition()), expr(), settings()).prop_map(
+        |(table, assignments, partition, filter, settings)| Update {
+            table,
+            assignments,
+            partition,
+            filter,
+            settings,
+        },
+    )
 }
 
 fn check_table() -> impl Strategy<Value = CheckTable> {
