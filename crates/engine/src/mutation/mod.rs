@@ -3,13 +3,16 @@
 //! A mutation is stored as the text of its commands. Applying it to a part plans the text against the columns that the
 //! table has then, so that it survives restarts and changes of other columns.
 //!
-//! - [`command`]: the text, and the identifier; [`plan`]: the text as a [`change`] of blocks.
+//!
+//! - [`command`]: the text, and the identifier.
+//! - [`planner`]: the names and types of a command checked; [`plan`]: commands as a [`change`] of blocks.
 //! - [`apply`]: records a mutation, and applies those that wait to parts.
 
 mod apply;
 mod change;
 mod command;
 mod plan;
+mod planner;
 
 pub(crate) use apply::{begin, step, wait};
 pub(crate) use command::{ROW_EXISTS, commands_of, mutation_id};
