@@ -13,12 +13,19 @@ use crate::failure::Failure;
 
 /// Deep plans recurse, and the usual 2 MB of a thread are too small. Only used pages take memory.
 const THREAD_STACK_BYTES: usize = 32 << 20;
+/// Threads that may block. Every query of `max_concurrent_queries` may keep one while it waits for another query, which
+/// needs some itself: to plan, and to read.
+const BLOCKING_THREADS_MAX: usize = 4096;
 /// How long shutdown waits for threads; some of them wait for data that may never arrive.
 const END_WAIT: Duration = Duration::from_secs(1);
 
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
     raise_open_files_limit();
-    let runtime = Builder::new_multi_thread().enable_all().thread_stack_size(THREAD_STACK_BYTES).build();
+    let runtime = Builder::new_multi_thread()
+        .enable_all()
+        .thread_stack_size(THREAD_STACK_BYTES)
+        .max_blocking_threads(BLOCKING_THREADS_MAX)
+        .build();
     runtime.map_err(|e| Failure::with_code(ErrorCode::CannotScheduleTask, format!("no threads: {e}")))
 }
 
