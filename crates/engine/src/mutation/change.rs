@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::buffer::BooleanBuffer;
-use arrow::compute::{and, filter_record_batch, interleave, prep_null_mask_filter};
+use arrow::compute::{and, filter_record_batch, interleave, not, or, prep_null_mask_filter};
 use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
 use basalt_base::{Error, Result};
 use basalt_exec::error::from_datafusion;
 use basalt_parts::{RowChange, RowsAfter};
@@ -39,6 +40,16 @@ pub(super) enum Action {
     Update(Vec<Vec<(usize, Arc<dyn PhysicalExpr>)>>),
 }
 
+/// Rows after all commands.
+pub(super) struct ChangedRows {
+    /// The columns that the change reads, with their new values.
+    pub(super) rows: RecordBatch,
+    /// The rows that an UPDATE met; `None` if there are none.
+    pub(super) updated: Option<BooleanArray>,
+    /// The rows that stay; `None` if all do.
+    pub(super) keep: Option<BooleanArray>,
+}
+
 impl RowChange for PlannedChange {
     fn reads(&self) -> &[String] {
         &self.reads
@@ -69,9 +80,18 @@ impl RowChange for PlannedChange {
     }
 
     fn apply(&self, rows: &RecordBatch) -> Result<RowsAfter> {
+        let ChangedRows { rows, updated, keep } = self.changed(rows)?;
+        let position = |name: &String| self.reads.iter().position(|other| other == name);
+        let columns = self.writes.iter().filter_map(position).map(|at| Arc::clone(rows.column(at))).collect();
+        Ok(RowsAfter { is_touched: updated.is_some() || keep.is_some(), keep, columns })
+    }
+}
+
+impl PlannedChange {
+    /// Applies the commands to blocks of the columns in `reads`.
+    pub(super) fn changed(&self, rows: &RecordBatch) -> Result<ChangedRows> {
         let mut rows = self.block(rows.columns().to_vec(), rows.num_rows())?;
-        let mut keep: Option<BooleanArray> = None;
-        let mut is_touched = false;
+        let (mut updated, mut keep) = (None, None);
         for step in &self.steps {
             let mut matched = mask(step.filter.as_ref(), &rows)?;
             if let Some(keep) = &keep {
@@ -80,29 +100,22 @@ impl RowChange for PlannedChange {
             if matched.true_count() == 0 {
                 continue;
             }
-            is_touched = true;
             match &step.action {
                 Action::Delete => {
-                    let rest = BooleanArray::new(!matched.values(), None);
-                    keep = Some(match keep {
-                        Some(keep) => and(&keep, &rest).map_err(Error::logical)?,
-                        None => rest,
-                    });
+                    let rest = not(&matched).map_err(Error::logical)?;
+                    keep = Some(joined(keep, rest, and)?);
                 }
                 Action::Update(rounds) => {
                     for round in rounds {
                         rows = self.updated(&rows, &matched, round)?;
                     }
+                    updated = Some(joined(updated, matched, or)?);
                 }
             }
         }
-        let position = |name: &String| self.reads.iter().position(|other| other == name);
-        let columns = self.writes.iter().filter_map(position).map(|at| Arc::clone(rows.column(at))).collect();
-        Ok(RowsAfter { is_touched, keep, columns })
+        Ok(ChangedRows { rows, updated, keep })
     }
-}
 
-impl PlannedChange {
     fn block(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
@@ -129,6 +142,18 @@ impl PlannedChange {
             columns[*at] = interleave(&sources, &picks).map_err(Error::of_arrow)?;
         }
         self.block(columns, rows.num_rows())
+    }
+}
+
+/// `before` and `mask` joined, or `mask` if it is the first.
+fn joined(
+    before: Option<BooleanArray>,
+    mask: BooleanArray,
+    join: impl Fn(&BooleanArray, &BooleanArray) -> std::result::Result<BooleanArray, ArrowError>,
+) -> Result<BooleanArray> {
+    match before {
+        Some(before) => join(&before, &mask).map_err(Error::logical),
+        None => Ok(mask),
     }
 }
 

@@ -54,6 +54,32 @@ pub(super) fn plan(
     change(&stored, &logical)
 }
 
+/// A change of the rows of a table without parts.
+pub(super) struct PlannedRows {
+    pub(super) change: PlannedChange,
+    /// Every row that the change concerns meets it; `None` if that is not known before its turn.
+    pub(super) filter: Option<Expr>,
+}
+
+/// Plans the commands, which apply one after another, for a table without parts.
+pub(super) fn plan_rows(
+    query: &Arc<Execution>,
+    definition: &TableDefinition,
+    commands: &[AlterAction],
+) -> Result<PlannedRows> {
+    let planning = PlanningContext::new(query, HashMap::new());
+    let stored = definition.stored();
+    let planner = Planner { definition, stored: &stored, ctx: planning.context(), part: None };
+    let mut logical = Vec::with_capacity(commands.len());
+    for command in commands {
+        logical.extend(planner.command(command)?);
+    }
+    // Before the first command that concerns a row, the row is as it is stored.
+    let filters = logical.iter().map(|command| command.filter.clone());
+    let filter = filters.reduce(Expr::or).filter(|filter| !filter.is_volatile());
+    Ok(PlannedRows { change: change(&stored, &logical)?, filter })
+}
+
 /// Whether the command is for the partition of the part.
 fn is_for(
     query: &Arc<Execution>,

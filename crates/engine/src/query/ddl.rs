@@ -7,7 +7,7 @@ use basalt_sql::ast::{self, Statement};
 
 use super::{
     alter, create_dictionary, create_table, create_view, delete, detach, drop, kill_mutation,
-    named_collection, optimize, rename,
+    named_collection, optimize, rename, update,
 };
 use crate::execution::Execution;
 
@@ -38,6 +38,7 @@ fn run_blocking(query: &Arc<Execution>, statement: Statement) -> Result<()> {
             optimize::optimize(query, &table, partition.as_ref(), is_final, deduplicate.as_deref())
         }
         Statement::Delete { table, filter, .. } => delete::delete_from(query, &table, &filter),
+        Statement::Update(ast) => update::update(query, *ast),
         Statement::KillMutation { filter } => kill_mutation::kill_mutation(query, &filter),
         Statement::Detach(detach) => detach::detach(query, &detach),
         Statement::Attach { kind, name, if_not_exists } => detach::attach(query, kind, &name, if_not_exists),

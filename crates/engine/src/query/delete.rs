@@ -1,4 +1,4 @@
-//! DELETE FROM: a lightweight delete, recorded as a mutation.
+//! DELETE FROM: rows deleted in place, or a lightweight delete that is recorded as a mutation.
 
 use std::sync::Arc;
 
@@ -6,12 +6,16 @@ use basalt_base::{Result, bail};
 use basalt_sql::ast::{AlterAction, Expr, Literal, ObjectName};
 
 use crate::execution::Execution;
-use crate::mutation::{ROW_EXISTS, begin, wait};
+use crate::mutation::{ROW_EXISTS, begin, change_in_place, wait};
 
 /// `DELETE FROM t WHERE ..`.
 pub(super) fn delete_from(query: &Arc<Execution>, name: &ObjectName, filter: &Expr) -> Result<()> {
     let key = query.key_of(name);
     let table = query.instance.catalog().table(&key.database, &key.name, "DELETE")?;
+    if table.as_changeable().is_some() {
+        let command = AlterAction::Delete { partition: None, filter: filter.clone() };
+        return change_in_place(query, &table, &[command]);
+    }
     if table.as_parts().is_none() {
         bail!(BadArguments, "DELETE query is not supported for table {}", table.definition().full_name());
     }

@@ -29,6 +29,7 @@ mod select;
 mod show;
 mod statement;
 mod system_command;
+mod update;
 
 pub(crate) use execute::execute;
 pub(crate) use select::format_of_outfile;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::ArrayRef;
+use arrow::array::{ArrayRef, RecordBatch};
 use basalt_base::Result;
 use basalt_kv::Found;
 use basalt_parts::{MergeWatch, PartSelection, TableParts, TtlMergeLimits, WorkControl};
@@ -61,6 +61,25 @@ pub(crate) trait PartsTable {
 
     /// The limits of TTL merges, which read at most `bytes_max`.
     fn ttl_limits(&self, bytes_max: u64) -> TtlMergeLimits;
+}
+
+/// A table whose rows are changed in place, by key: its [`KeyedTable::lookup_key`].
+pub(crate) trait ChangeableTable: KeyedTable {
+    /// Begins a change. INSERTs and other changes of the table wait from here on until it is committed or dropped, so
+    /// that what is read meanwhile is what is changed. Its rows have the columns that the table has now.
+    fn begin_change(&self, threads: usize) -> Result<Box<dyn RowsChange + '_>>;
+}
+
+/// A change of rows that is not visible yet. Dropping it cancels it.
+pub(crate) trait RowsChange {
+    /// Replaces the rows with the keys of `rows`, which has all stored columns in the order of the definition.
+    fn put(&mut self, rows: &RecordBatch) -> Result<()>;
+
+    /// Removes the rows with these keys: one array for each key column.
+    fn delete(&mut self, keys: &[ArrayRef]) -> Result<()>;
+
+    /// All of it becomes durable and visible at once.
+    fn commit(self: Box<Self>) -> Result<()>;
 }
 
 /// The parts of a table that has them.

@@ -18,11 +18,12 @@ use basalt_kv::{
 };
 use basalt_parts::{Fill, KeyExpression, PartSelection};
 use basalt_sql::ast::{Expr, Literal};
-use parking_lot::RwLock;
+use parking_lot::{RwLock, RwLockWriteGuard};
 use tokio::sync::mpsc;
 
 use super::TableDefinition;
-use super::capability::{CheckedPart, KeyedTable, OptimizeRequest, StoredTable};
+use super::capability::{ChangeableTable, CheckedPart, KeyedTable, OptimizeRequest, RowsChange, StoredTable};
+use super::change_lock::ChangeLock;
 use super::fill::fill_of;
 use super::table::{ColumnChange, InsertSettings, InsertSink, Table};
 use crate::context::{ProfileEvents, QueryContext};
@@ -42,6 +43,7 @@ pub(crate) struct EmbeddedRocksDbTable {
     definition: RwLock<Arc<TableDefinition>>,
     store: ReopeningStore,
     key: Vec<usize>,
+    changes: ChangeLock,
 }
 
 impl EmbeddedRocksDbTable {
@@ -75,7 +77,8 @@ impl EmbeddedRocksDbTable {
             }
             _ => error,
         })?;
-        Ok(EmbeddedRocksDbTable { definition: RwLock::new(definition), store, key })
+        let changes = ChangeLock::default();
+        Ok(EmbeddedRocksDbTable { definition: RwLock::new(definition), store, key, changes })
     }
 
     /// SYSTEM RESTORE TABLE: repairs the damaged table in `dir`, which keeps the rows that can be read. Returns the
@@ -270,10 +273,13 @@ impl Table for EmbeddedRocksDbTable {
     }
 
     fn begin_insert(&self, settings: &InsertSettings) -> Result<Option<Box<dyn InsertSink + '_>>> {
-        Ok(Some(Box::new(KeyValueSink { load: self.store.writable()?.begin_load(settings.threads)? })))
+        let load = self.store.writable()?.begin_load(settings.threads)?;
+        Ok(Some(Box::new(KeyValueSink { load, changes: &self.changes })))
     }
 
     fn truncate(&self) -> Result<()> {
+        // A change that has read the rows would put them back.
+        let _shared = self.changes.shared()?;
         self.store.writable()?.truncate()
     }
 
@@ -299,8 +305,11 @@ impl Table for EmbeddedRocksDbTable {
         if columns.last().is_none_or(|last| last.name != *name) {
             return Err(self.refuses("ADD COLUMN before another column"));
         }
+        // Held over both, so that a change begins with the columns of the definition.
+        let mut current = self.definition.write();
         self.store.add_columns(spec_of(&definition, self.key.clone())?)?;
-        self.set_definition(definition)
+        *current = definition;
+        Ok(())
     }
 
     fn total_bytes(&self) -> Option<u64> {
@@ -312,6 +321,10 @@ impl Table for EmbeddedRocksDbTable {
     }
 
     fn as_keyed(&self) -> Option<&dyn KeyedTable> {
+        Some(self)
+    }
+
+    fn as_changeable(&self) -> Option<&dyn ChangeableTable> {
         Some(self)
     }
 
@@ -334,6 +347,14 @@ impl KeyedTable for EmbeddedRocksDbTable {
     }
 }
 
+impl ChangeableTable for EmbeddedRocksDbTable {
+    fn begin_change(&self, threads: usize) -> Result<Box<dyn RowsChange + '_>> {
+        let alone = self.changes.alone()?;
+        let _columns = self.definition.read();
+        Ok(Box::new(KeyValueChange { load: self.store.writable()?.begin_load(threads)?, _alone: alone }))
+    }
+}
+
 impl StoredTable for EmbeddedRocksDbTable {
     fn optimize(&self, request: &OptimizeRequest<'_>) -> Result<()> {
         if request.is_final {
@@ -353,12 +374,34 @@ impl StoredTable for EmbeddedRocksDbTable {
     }
 }
 
-/// The rows of one INSERT.
-struct KeyValueSink {
+/// Changed rows, invisible in a load until they are committed.
+struct KeyValueChange<'a> {
     load: Load,
+    /// Released after the commit.
+    _alone: RwLockWriteGuard<'a, ()>,
 }
 
-impl InsertSink for KeyValueSink {
+impl RowsChange for KeyValueChange<'_> {
+    fn put(&mut self, rows: &RecordBatch) -> Result<()> {
+        self.load.write(rows)
+    }
+
+    fn delete(&mut self, keys: &[ArrayRef]) -> Result<()> {
+        self.load.delete(keys)
+    }
+
+    fn commit(self: Box<Self>) -> Result<()> {
+        self.load.commit().map(|_| ())
+    }
+}
+
+/// The rows of one INSERT.
+struct KeyValueSink<'a> {
+    load: Load,
+    changes: &'a ChangeLock,
+}
+
+impl InsertSink for KeyValueSink<'_> {
     fn write(&mut self, blocks: Vec<RecordBatch>) -> Result<()> {
         blocks.iter().try_for_each(|block| self.load.write(block))
     }
@@ -368,6 +411,7 @@ impl InsertSink for KeyValueSink {
     }
 
     fn commit(self: Box<Self>) -> Result<()> {
+        let _shared = self.changes.shared()?;
         self.load.commit().map(|_| ())
     }
 }

@@ -4,10 +4,12 @@
 //! - [`registry`]: opens a table by the name of its engine; [`opener`]: what the tables of a database share.
 //! - [`merge_tree`], [`embedded_rocksdb`], [`memory`], [`dictionary`]: one file an engine; [`virtual_table`]: tables that
 //!   live for one query.
+//! - [`change_lock`]: keeps INSERTs away from a table while its rows are changed in place.
 //! - [`definition`], [`create`]: a table's columns and clauses, from the CREATE statement.
 //! - [`key`], [`skip_index`], [`ttl`], [`fill`], [`codecs`], [`conversion`]: what a clause means for the storage.
 
 mod capability;
+mod change_lock;
 mod codecs;
 mod conversion;
 mod create;
@@ -35,7 +37,9 @@ mod ttl_group;
 mod virtual_table;
 
 pub(crate) use basalt_kv::Found;
-pub(crate) use capability::{CheckedPart, DerivedTable, OptimizeRequest, PartsTable, parts_of};
+pub(crate) use capability::{
+    ChangeableTable, CheckedPart, DerivedTable, OptimizeRequest, PartsTable, RowsChange, parts_of,
+};
 pub(crate) use conversion::is_same_stored;
 pub(crate) use create::{column_of, definition_of};
 pub(crate) use definition::{ColumnDefinition, KeyClause, TableDefinition, default_kind_name, names_column};

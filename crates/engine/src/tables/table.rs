@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Error, Result};
 
-use super::capability::{DerivedTable, KeyedTable, PartsTable, StoredTable};
+use super::capability::{ChangeableTable, DerivedTable, KeyedTable, PartsTable, StoredTable};
 use super::definition::TableDefinition;
 use crate::scan::{BlockSource, ScanRequest, TableExpression};
 
@@ -104,6 +104,11 @@ pub(crate) trait Table: Send + Sync {
 
     /// The table as one that finds rows by key.
     fn as_keyed(&self) -> Option<&dyn KeyedTable> {
+        None
+    }
+
+    /// The table as one whose rows are changed in place.
+    fn as_changeable(&self) -> Option<&dyn ChangeableTable> {
         None
     }
 

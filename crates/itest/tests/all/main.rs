@@ -21,6 +21,7 @@ mod durability;
 mod file_formats;
 mod full_disk;
 mod http;
+mod in_place_changes;
 mod limits;
 mod locking;
 mod memory;

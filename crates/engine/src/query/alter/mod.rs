@@ -2,7 +2,7 @@
 //!
 //! The actions of a statement are taken in order, neighbours of one kind together: changes of columns and
 //! clauses make one new definition (`altered.rs`), which is written at once or not at all; UPDATEs and DELETEs
-//! are one mutation; an action on partitions is alone in its statement. A new definition holds for stored rows at once:
+//! are one mutation, or one change in place; an action on partitions is alone in its statement. A new definition holds for stored rows at once:
 //! they are converted while they are read, until a mutation or a merge has rewritten them.
 
 mod altered;
@@ -38,12 +38,28 @@ pub(super) fn alter(query: &Arc<Execution>, ast: &AlterTable) -> Result<()> {
     } else {
         Cow::Borrowed(ast.actions.as_slice())
     };
+    let table = query.instance.catalog().table(&key.database, &key.name, "ALTER")?;
+    if table.as_changeable().is_some() {
+        return alter_in_place(query, &key, &actions);
+    }
     let mut begun = begin(query, &key, &actions)?;
     begun.mutations.retain(|(kind, _)| match kind {
         Kind::Rows => query.settings.mutations_sync > 0,
         _ => query.settings.alter_sync > 0 || query.settings.mutations_sync > 0,
     });
     begun.mutations.iter().try_for_each(|(_, version)| mutation::wait(query, &key, &begun.table, *version))
+}
+
+/// ALTER of a table whose rows are changed in place. This takes as long as the rows take, so only the other actions
+/// hold the DDL lock.
+fn alter_in_place(query: &Arc<Execution>, key: &ObjectKey, actions: &[AlterAction]) -> Result<()> {
+    actions.chunk_by(|a, b| kind(a) == kind(b)).try_for_each(|group| match kind(&group[0]) {
+        Kind::Rows => {
+            let table = query.instance.catalog().table(&key.database, &key.name, "ALTER")?;
+            mutation::change_in_place(query, &table, group)
+        }
+        _ => begin(query, key, group).map(|_| ()),
+    })
 }
 
 /// Only the comment of a dictionary can be altered; CREATE OR REPLACE changes the rest.
