@@ -27,9 +27,10 @@ pub(crate) struct Arguments {
     /// The memory cgroup that the process joins before it opens the store.
     pub(crate) group: Option<PathBuf>,
     pub(crate) rocks: RocksArguments,
+    pub(crate) succinct: SuccinctArguments,
 }
 
-/// How RocksDB is opened.
+/// How RocksDB is opened, ours inside Succinct too.
 pub(crate) struct RocksArguments {
     pub(crate) compression: String,
     pub(crate) block_bytes: usize,
@@ -39,6 +40,14 @@ pub(crate) struct RocksArguments {
     pub(crate) direct: bool,
     /// Whether each write is on the disk before the next.
     pub(crate) sync: bool,
+}
+
+/// How a Succinct table is made.
+pub(crate) struct SuccinctArguments {
+    /// Names and types of the file's columns.
+    pub(crate) columns: String,
+    /// Whether all columns outside the key are one column group.
+    pub(crate) grouped: bool,
 }
 
 impl Arguments {
@@ -68,6 +77,10 @@ impl Arguments {
                 write_buffer_bytes: pairs.take("--write-buffer-bytes", 64 << 20)?,
                 direct: pairs.take("--direct", false)?,
                 sync: pairs.take("--sync", false)?,
+            },
+            succinct: SuccinctArguments {
+                columns: pairs.take("--columns", String::new())?,
+                grouped: pairs.take("--grouped", false)?,
             },
         };
         match pairs.0.keys().next() {

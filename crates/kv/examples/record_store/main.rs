@@ -8,10 +8,12 @@
 
 mod arguments;
 mod chance;
+mod columns;
 mod file;
 mod histogram;
 mod rocks;
 mod store;
+mod succinct;
 mod threads;
 mod verbs;
 

@@ -5,6 +5,7 @@ use std::error::Error;
 use crate::arguments::Arguments;
 use crate::file::Records;
 use crate::rocks::RocksStore;
+use crate::succinct::SuccinctStore;
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -35,6 +36,7 @@ pub(crate) struct Scanned {
 pub(crate) fn open(arguments: &Arguments) -> Result<Box<dyn RecordStore>> {
     match arguments.store.as_str() {
         "rocksdb" => Ok(Box::new(RocksStore::open(&arguments.directory, &arguments.rocks)?)),
+        "succinct" => Ok(Box::new(SuccinctStore::open(&arguments.directory, arguments)?)),
         other => Err(format!("there is no store `{other}`").into()),
     }
 }

@@ -134,7 +134,7 @@ impl<'a> Thread<'a> {
         let value = self.asked.values.get(self.chance.below(self.asked.values.len()));
         self.key.clear();
         let number = self.chance.next();
-        if number % 2 == 0 {
+        if number.is_multiple_of(2) {
             self.key.extend_from_slice(key);
         } else {
             let end = key.iter().position(|byte| *byte == b'\t').unwrap_or(key.len());
