@@ -19,18 +19,24 @@ class Kind:
     # The program and its first arguments.
     program: list
     options: dict = field(default_factory=dict)
-    # Whether the program runs more than one thread and writes.
+    # Whether the program runs more than one thread, and writes.
     has_threads: bool = True
+    # Whether it is told the types of the columns.
+    has_types: bool = False
+    # Whether a write may also be on the disk before it returns. Ours always is.
+    can_sync: bool = False
 
 
 class RecordStore:
     """A store in a directory of its own, filled from a file of tab-separated values."""
 
-    def __init__(self, kind, directory, file, key_columns):
+    def __init__(self, kind, directory, table, file):
         self.kind = kind
         self.name = kind.name
         self.directory = directory
-        self.fixed = {"directory": directory, "file": file, "key_columns": key_columns, **kind.options}
+        self.fixed = {"directory": directory, "file": file, "key_columns": len(table.KEY.split(", ")), **kind.options}
+        if kind.has_types:
+            self.fixed["columns"] = table.FILE_COLUMNS
         os.makedirs(directory)
 
     def run(self, verb, **options):
@@ -54,8 +60,9 @@ def kinds(root, cache):
     python = [sys.executable, "-B", os.path.join(root, "bench/programs/python_rocksdb.py")]
     small = {"block_bytes": 4 << 10}
     found = [
-        Kind("Succinct", rocks, {"store": "succinct"}),
-        Kind("RocksDB, LZ4, 4 KiB", rocks, {"compression": "lz4", **small}),
+        Kind("Succinct", rocks, {"store": "succinct"}, has_types=True),
+        Kind("Succinct, one column group", rocks, {"store": "succinct", "grouped": "true"}, has_types=True),
+        Kind("RocksDB, LZ4, 4 KiB", rocks, {"compression": "lz4", **small}, can_sync=True),
         Kind("RocksDB, ZSTD, 16 KiB", rocks, {"compression": "zstd", "block_bytes": 16 << 10}),
         Kind("rocksdict, LZ4, 4 KiB", python, {"compression": "lz4", **small}, has_threads=False),
         Kind("rocksdict, Snappy, 4 KiB", python, {"compression": "snappy", **small}, has_threads=False),
@@ -68,7 +75,9 @@ def kinds(root, cache):
 
 
 def _record_store(root):
-    """The example `record_store` of the crate kv, built."""
+    """The example `record_store` of the crate kv, built unless RECORD_STORE names it."""
+    if os.environ.get("RECORD_STORE"):
+        return os.environ["RECORD_STORE"]
     command = ["cargo", "build", "--quiet", "--release", "--locked", "-p", "basalt-kv", "--example", "record_store"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True)
     if done.returncode != 0:

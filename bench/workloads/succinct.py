@@ -49,7 +49,7 @@ def _files(bench):
 def _store(bench, module, path, kind, measured):
     """All about a store of a table. Only reviews are read with little memory, and written."""
     directory = os.path.join(bench.directory, "succinct", f"{module.NAME} {kind.name}")
-    store = record_stores.RecordStore(kind, directory, path, len(module.KEY.split(", ")))
+    store = record_stores.RecordStore(kind, directory, module, path)
     size = os.path.getsize(path)
     succinct_records.load(store, size, measured)
     if measured.get("load", store.name, "size") is not None:

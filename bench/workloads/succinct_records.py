@@ -13,6 +13,9 @@ MIX_THREADS = 8
 MIXES = (100, 99, 95)
 WRITE_THREADS = (1, 3, 6)
 WRITES_MIN, WRITES_MAX = 2_000, 200_000
+# Each waits for the disk.
+SYNCED_WRITES_MAX = 20_000
+SYNCED = ", synced"
 # Figures that are printed while it runs.
 SHOWN = ("seconds", "size", "records", "reads_count", "reads_average_us", "writes_count", "writes_average_us")
 
@@ -24,17 +27,17 @@ class Measured:
         self.found = {}
 
     def add(self, what, store, work):
-        """Keeps the figures of the call `work`; if the store fails, says so."""
+        """Keeps the figures of the call `work` under the store's name; if it fails, says so."""
         try:
             figures = work()
             if figures.get("missing"):
-                raise Failed(f"{store.name}: {figures['missing']:.0f} keys are not found")
+                raise Failed(f"{store}: {figures['missing']:.0f} keys are not found")
         except Failed as failure:
             progress(f"{what}: {failure}")
             return
-        self.found[what, store.name] = figures
+        self.found[what, store] = figures
         shown = (f"{name} {figures[name]:,.4g}" for name in SHOWN if figures.get(name))
-        progress(f"{what}: {store.name}: {', '.join(shown)}")
+        progress(f"{what}: {store}: {', '.join(shown)}")
 
     def get(self, what, store, figure):
         """The figure, or `None` if it was not measured."""
@@ -51,16 +54,20 @@ def load(store, size, measured):
         figures = succinct_memory.run(store, ALL, size, "load")
         return {**figures, "size": machine.tree_bytes(store.directory)}
 
-    measured.add("load", store, work)
+    measured.add("load", store.name, work)
     if measured.get("load", store.name, "size") is not None:
-        measured.add("scan", store, _run(store, ALL, size, "scan", {}))
+        measured.add("scan", store.name, _run(store, ALL, size, "scan", {}))
 
 
 def read(store, size, seconds, measured, memories):
     for memory in memories:
         for threads, reads in [(1, 100), *((MIX_THREADS, reads) for reads in MIXES if store.kind.has_threads)]:
+            what = mix_name(memory, threads, reads)
             options = {"threads": threads, "reads_percent": reads, "seconds": seconds, "warm_seconds": seconds}
-            measured.add(mix_name(memory, threads, reads), store, _run(store, memory, size, "mix", options))
+            measured.add(what, store.name, _run(store, memory, size, "mix", options))
+            if store.kind.can_sync and reads < 100:
+                options["sync"] = "true"
+                measured.add(what, f"{store.name}{SYNCED}", _run(store, memory, size, "mix", options))
 
 
 def write(store, size, measured):
@@ -68,8 +75,11 @@ def write(store, size, measured):
     writes = int(min(max(records / 10, WRITES_MIN), WRITES_MAX))
     for memory in SETTINGS:
         for threads in WRITE_THREADS:
-            options = {"threads": threads, "writes": writes}
-            measured.add(write_name(memory, threads), store, _run(store, memory, size, "write", options))
+            what, options = write_name(memory, threads), {"threads": threads, "writes": writes}
+            measured.add(what, store.name, _run(store, memory, size, "write", options))
+            if store.kind.can_sync:
+                options = {**options, "writes": min(writes, SYNCED_WRITES_MAX), "sync": "true"}
+                measured.add(what, f"{store.name}{SYNCED}", _run(store, memory, size, "write", options))
 
 
 def _run(store, memory, size, verb, options):
@@ -96,7 +106,7 @@ def read_table(memory, stores, measured):
     head = [memory.name, "reads/s", "average us", "median us", "99 % us", "99.9 % us"]
     head += [f"{MIX_THREADS} threads, {reads} % reads: operations/s" for reads in MIXES]
     rows = []
-    for store in stores:
+    for store in _with_synced(stores, mix_name(memory, MIX_THREADS, MIXES[-1]), measured):
         single = mix_name(memory, 1, 100)
         times = [measured.get(single, store, f"reads_{name}_us") for name in ("average", "median", "p99", "p999")]
         mixes = [
@@ -109,8 +119,16 @@ def read_table(memory, stores, measured):
 
 def write_table(stores, measured):
     names = [write_name(memory, threads) for memory in SETTINGS for threads in WRITE_THREADS]
-    rows = [[store, *(_rate(measured.rate(name, store, "writes_count")) for name in names)] for store in stores]
+    rows = []
+    for store in _with_synced(stores, names[0], measured):
+        rows.append([store, *(_rate(measured.rate(name, store, "writes_count")) for name in names)])
     return table(["writes/s", *names], rows)
+
+
+def _with_synced(stores, what, measured):
+    """The stores, each followed by itself with synced writes if it was measured so."""
+    names = [name for store in stores for name in (store, f"{store}{SYNCED}")]
+    return [name for name in names if name in stores or (what, name) in measured.found]
 
 
 def _rate(value):

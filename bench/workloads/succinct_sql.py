@@ -121,7 +121,9 @@ def regular_expressions(engines, module, options, times):
 
 
 def pattern_name(table, what, threads):
-    return f"{table}: {what} `{PATTERNS[table][what]}`, {threads} thread{'s' if threads > 1 else ''}"
+    # A bar would end the cell of a Markdown table.
+    pattern = PATTERNS[table][what].replace("|", r"\|")
+    return f"{table}: {what} `{pattern}`, {threads} thread{'s' if threads > 1 else ''}"
 
 
 def _are_equal(engines, statement):
