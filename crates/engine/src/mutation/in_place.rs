@@ -8,7 +8,7 @@
 //! Conditions on the key decide which rows are read. Rows pass block by block; the table's engine decides how many
 //! changed rows it keeps in memory.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
@@ -27,18 +27,20 @@ use crate::planning::run_to_blocks;
 use crate::provider::TableScanProvider;
 use crate::tables::{ChangeableTable, RowsChange, Table, TableDefinition};
 
-/// Applies the commands to `table`, one after another and all of them at once for everybody else.
+/// Applies the commands to `table`, one after another and all of them at once for everybody else. `parameters` are those
+/// of the statement.
 pub(crate) fn change_in_place(
     query: &Arc<Execution>,
     table: &Arc<dyn Table>,
     commands: &[AlterAction],
+    parameters: &HashMap<String, String>,
 ) -> Result<()> {
     let Some(changeable) = table.as_changeable() else {
         return Err(table.refuses("a change in place"));
     };
     commands.iter().try_for_each(|command| check_command(table.as_ref(), command))?;
     let (mut change, definition) = begin(query, table.as_ref(), changeable)?;
-    let PlannedRows { change: planned, filter } = plan_rows(query, &definition, commands)?;
+    let PlannedRows { change: planned, filter } = plan_rows(query, &definition, commands, parameters)?;
     query.log_start();
     let mut writer = RowWriter::new(&definition, planned, changeable);
     let blocks = run_to_blocks(query, scan(query, table, &definition, &writer.columns, filter)?);

@@ -66,8 +66,9 @@ pub(super) fn plan_rows(
     query: &Arc<Execution>,
     definition: &TableDefinition,
     commands: &[AlterAction],
+    parameters: &HashMap<String, String>,
 ) -> Result<PlannedRows> {
-    let planning = PlanningContext::new(query, HashMap::new());
+    let planning = PlanningContext::new(query, parameters.clone());
     let stored = definition.stored();
     let planner = Planner { definition, stored: &stored, ctx: planning.context(), part: None };
     let mut logical = Vec::with_capacity(commands.len());

@@ -1,5 +1,6 @@
 //! Dispatches statements that change the catalog or a table to the files that run them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use basalt_base::{Error, Result, bail};
@@ -12,17 +13,26 @@ use super::{
 use crate::execution::Execution;
 
 /// Runs a statement that changes the catalog or a table on a thread that may block.
-pub(super) async fn run(query: &Arc<Execution>, statement: Statement) -> Result<()> {
+pub(super) async fn run(
+    query: &Arc<Execution>,
+    statement: Statement,
+    parameters: HashMap<String, String>,
+) -> Result<()> {
     if let Statement::CreateTable(create) = statement {
         return create_table::create_table(query, *create).await;
     }
     if let Statement::CreateView(create) = statement {
         return create_view::create_view(query, *create).await;
     }
-    query.on_blocking_thread("a DDL statement", move |query| run_blocking(query, statement)).await
+    let run = move |query: &Arc<Execution>| run_blocking(query, statement, &parameters);
+    query.on_blocking_thread("a DDL statement", run).await
 }
 
-fn run_blocking(query: &Arc<Execution>, statement: Statement) -> Result<()> {
+fn run_blocking(
+    query: &Arc<Execution>,
+    statement: Statement,
+    parameters: &HashMap<String, String>,
+) -> Result<()> {
     match statement {
         Statement::CreateDatabase(create) => create_database(query, &create),
         Statement::CreateDictionary(create) => create_dictionary::create_dictionary(query, *create),
@@ -33,12 +43,12 @@ fn run_blocking(query: &Arc<Execution>, statement: Statement) -> Result<()> {
         Statement::Truncate { name, if_exists } => drop::truncate(query, &name, if_exists),
         Statement::Rename { kind, pairs } => rename::rename(query, kind, &pairs),
         Statement::Exchange { kind, left, right } => rename::exchange(query, kind, &left, &right),
-        Statement::Alter(ast) => alter::alter(query, &ast),
+        Statement::Alter(ast) => alter::alter(query, &ast, parameters),
         Statement::Optimize { table, partition, is_final, deduplicate } => {
             optimize::optimize(query, &table, partition.as_ref(), is_final, deduplicate.as_deref())
         }
-        Statement::Delete { table, filter, .. } => delete::delete_from(query, &table, &filter),
-        Statement::Update(ast) => update::update(query, *ast),
+        Statement::Delete { table, filter, .. } => delete::delete_from(query, &table, &filter, parameters),
+        Statement::Update(ast) => update::update(query, *ast, parameters),
         Statement::KillMutation { filter } => kill_mutation::kill_mutation(query, &filter),
         Statement::Detach(detach) => detach::detach(query, &detach),
         Statement::Attach { kind, name, if_not_exists } => detach::attach(query, kind, &name, if_not_exists),

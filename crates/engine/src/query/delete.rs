@@ -1,5 +1,6 @@
 //! DELETE FROM: rows deleted in place, or a lightweight delete that is recorded as a mutation.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use basalt_base::{Result, bail};
@@ -9,12 +10,17 @@ use crate::execution::Execution;
 use crate::mutation::{ROW_EXISTS, begin, change_in_place, wait};
 
 /// `DELETE FROM t WHERE ..`.
-pub(super) fn delete_from(query: &Arc<Execution>, name: &ObjectName, filter: &Expr) -> Result<()> {
+pub(super) fn delete_from(
+    query: &Arc<Execution>,
+    name: &ObjectName,
+    filter: &Expr,
+    parameters: &HashMap<String, String>,
+) -> Result<()> {
     let key = query.key_of(name);
     let table = query.instance.catalog().table(&key.database, &key.name, "DELETE")?;
     if table.as_changeable().is_some() {
         let command = AlterAction::Delete { partition: None, filter: filter.clone() };
-        return change_in_place(query, &table, &[command]);
+        return change_in_place(query, &table, &[command], parameters);
     }
     if table.as_parts().is_none() {
         bail!(BadArguments, "DELETE query is not supported for table {}", table.definition().full_name());

@@ -159,7 +159,7 @@ async fn dispatch(
         Statement::Use(database) => session.use_database(&database),
         Statement::Set(list) => set(session, &query, &list),
         Statement::System(command) => system_command::run(&query, command).await,
-        other => ddl::run(&query, other).await,
+        other => ddl::run(&query, other, request.parameters).await,
     };
     running.finish(result.as_ref().err());
     result?;

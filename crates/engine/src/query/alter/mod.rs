@@ -12,6 +12,7 @@ mod names;
 mod types;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use basalt_base::{Error, Result, bail};
@@ -28,7 +29,11 @@ use crate::tables::{Table, TableDefinition, gone, parts_of};
 use altered::Altered;
 
 /// Applies the actions and waits for what the settings say.
-pub(super) fn alter(query: &Arc<Execution>, ast: &AlterTable) -> Result<()> {
+pub(super) fn alter(
+    query: &Arc<Execution>,
+    ast: &AlterTable,
+    parameters: &HashMap<String, String>,
+) -> Result<()> {
     let key = query.key_of(&ast.name);
     if let Some(CatalogObject::Dictionary(entry)) = query.instance.catalog().find(&key.database, &key.name) {
         return alter_dictionary(query, &key, &entry, &ast.actions);
@@ -40,7 +45,7 @@ pub(super) fn alter(query: &Arc<Execution>, ast: &AlterTable) -> Result<()> {
     };
     let table = query.instance.catalog().table(&key.database, &key.name, "ALTER")?;
     if table.as_changeable().is_some() {
-        return alter_in_place(query, &key, &actions);
+        return alter_in_place(query, &key, &actions, parameters);
     }
     let mut begun = begin(query, &key, &actions)?;
     begun.mutations.retain(|(kind, _)| match kind {
@@ -52,11 +57,16 @@ pub(super) fn alter(query: &Arc<Execution>, ast: &AlterTable) -> Result<()> {
 
 /// ALTER of a table whose rows are changed in place. This takes as long as the rows take, so only the other actions
 /// hold the DDL lock.
-fn alter_in_place(query: &Arc<Execution>, key: &ObjectKey, actions: &[AlterAction]) -> Result<()> {
+fn alter_in_place(
+    query: &Arc<Execution>,
+    key: &ObjectKey,
+    actions: &[AlterAction],
+    parameters: &HashMap<String, String>,
+) -> Result<()> {
     actions.chunk_by(|a, b| kind(a) == kind(b)).try_for_each(|group| match kind(&group[0]) {
         Kind::Rows => {
             let table = query.instance.catalog().table(&key.database, &key.name, "ALTER")?;
-            mutation::change_in_place(query, &table, group)
+            mutation::change_in_place(query, &table, group, parameters)
         }
         _ => begin(query, key, group).map(|_| ()),
     })
