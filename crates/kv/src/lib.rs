@@ -53,6 +53,6 @@ pub use options::{KvOptions, SharedCache};
 pub use range::{ByteRange, KeyRange};
 pub use reopening::{OpenFor, OverRocksdb, Reopening, ReopeningStore};
 pub use scan::Scan;
-pub use snapshot::{FamilyRows, Snapshot};
+pub use snapshot::{Direction, FamilyRows, Snapshot};
 pub use spec::{ComputedDefault, KvSpec};
 pub use store::Store;

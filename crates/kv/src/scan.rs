@@ -58,7 +58,7 @@ impl Scan<'_> {
             }
             rows.next();
         }
-        if self.assembler.len() == 0 { Ok(None) } else { self.assembler.finish().map(Some) }
+        if self.assembler.is_empty() { Ok(None) } else { self.assembler.finish().map(Some) }
     }
 }
 

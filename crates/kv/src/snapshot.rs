@@ -1,5 +1,6 @@
 //! A snapshot of a database: all its families as they were at one time.
 
+use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use rocksdb::{DB, DBRawIteratorWithThreadMode, ReadOptions, SnapshotWithThreadMo
 use self_cell::self_cell;
 
 use crate::database::Database;
+use crate::range::ByteRange;
 use crate::row_encoding::StoredRow;
 
 type RocksdbSnapshot<'a> = SnapshotWithThreadMode<'a, DB>;
@@ -34,8 +36,28 @@ self_cell!(
 /// What the families have at one time. It keeps the database open.
 pub struct Snapshot(OwnedSnapshot);
 
-/// The rows of a range of a family, in the order of their encoded keys.
-pub struct FamilyRows(OwnedRows);
+/// The rows of a range of a family, in the order of their encoded keys or in its reverse.
+pub struct FamilyRows {
+    rows: OwnedRows,
+    direction: Direction,
+}
+
+/// The order of keys, or its reverse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Ascending,
+    Descending,
+}
+
+impl Direction {
+    /// `left` against `right` in this order.
+    pub fn compare(self, left: &[u8], right: &[u8]) -> Ordering {
+        match self {
+            Direction::Ascending => left.cmp(right),
+            Direction::Descending => right.cmp(left),
+        }
+    }
+}
 
 impl Snapshot {
     pub(crate) fn take(database: &Arc<Database>) -> Snapshot {
@@ -80,31 +102,42 @@ impl Snapshot {
         Ok(())
     }
 
-    /// The rows of `family` whose encoded keys are at least `lower` and less than `upper`, if there is one.
-    pub fn rows(self: &Arc<Self>, family: &str, lower: &[u8], upper: Option<&[u8]>) -> Result<FamilyRows> {
+    /// The rows of `family` in `range`, from its beginning, or from its end in the reverse order.
+    pub fn rows(
+        self: &Arc<Self>,
+        family: &str,
+        range: &ByteRange,
+        direction: Direction,
+    ) -> Result<FamilyRows> {
         let mut options = self.read_options();
         // A pass over many blocks would evict the blocks that lookups need.
         options.fill_cache(false);
         options.set_auto_readahead_size(true);
-        if let Some(upper) = upper {
-            options.set_iterate_upper_bound(upper);
+        options.set_iterate_lower_bound(range.lower.as_slice());
+        if let Some(upper) = &range.upper {
+            options.set_iterate_upper_bound(upper.as_slice());
         }
         let rows = OwnedRows::try_new(Arc::clone(self), |snapshot| {
             let database = snapshot.database();
             let mut rows = database.db().raw_iterator_cf_opt(&database.family(family)?, options);
-            rows.seek(lower);
+            match direction {
+                Direction::Ascending => rows.seek(&range.lower),
+                Direction::Descending => rows.seek_to_last(),
+            }
             Ok::<_, Error>(rows)
         })?;
-        Ok(FamilyRows(rows))
+        Ok(FamilyRows { rows, direction })
     }
 }
 
 impl FamilyRows {
     /// Calls `take` with the current row and moves to the next one; `None` at the end.
     pub fn next<T>(&mut self, take: impl FnOnce(&[u8], StoredRow<'_>) -> T) -> Result<Option<T>> {
-        self.0.with_dependent_mut(|snapshot, rows| {
+        let direction = self.direction;
+        self.rows.with_dependent_mut(|snapshot, rows| {
             let taken = rows.item().map(|(key, row)| take(key, StoredRow::of(row)));
             match taken {
+                Some(_) if direction == Direction::Descending => rows.prev(),
                 Some(_) => rows.next(),
                 None => {
                     let status = rows.status();
@@ -113,10 +146,5 @@ impl FamilyRows {
             }
             Ok(taken)
         })
-    }
-
-    /// Moves to the first row whose key is at least `key`.
-    pub fn seek(&mut self, key: &[u8]) {
-        self.0.with_dependent_mut(|_, rows| rows.seek(key));
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow::array::builder::BinaryBuilder;
 use arrow::buffer::BooleanBuffer;
 use basalt_base::{Result, query};
-use basalt_kv::ByteRange;
 use basalt_kv::encoding::{RowAssembler, StoredRow};
+use basalt_kv::{ByteRange, Direction};
 use basalt_segment::{RowBlock, RowSource};
 
 use crate::fresh::FreshRows;
@@ -33,8 +33,9 @@ impl RowSource for GenerationRows<'_> {
     fn read(&self, take: &mut dyn FnMut(&RowBlock) -> Result<()>) -> Result<()> {
         let writer = BlockWriter::new(&self.spec)?;
         let mut assembler = RowAssembler::new(&self.spec.rows, &writer.reads())?;
-        let mut rows =
-            FreshRows::open(&self.snapshot, std::slice::from_ref(&self.generation), &ByteRange::default())?;
+        let generation = std::slice::from_ref(&self.generation);
+        let everything = ByteRange::default();
+        let mut rows = FreshRows::open(&self.snapshot, generation, &everything, Direction::Ascending)?;
         loop {
             query::checkpoint()?;
             let mut keys = BinaryBuilder::new();

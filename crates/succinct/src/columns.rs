@@ -84,7 +84,7 @@ impl SegmentColumns {
         picked: &Picked<'_>,
         columns: &mut [Option<ArrayRef>],
     ) -> Result<()> {
-        let targets = self.targets(|column| self.spec.rows.key.contains(&column));
+        let targets = self.targets(|column| self.spec.place(column) == ColumnPlace::Key);
         if targets.is_empty() {
             return Ok(());
         }
@@ -93,25 +93,10 @@ impl SegmentColumns {
         // A column that is wanted twice is decoded into the first of its places.
         let place = |column: &usize| targets.iter().position(|&at| self.wanted[at] == *column);
         let places: Vec<Option<usize>> = self.spec.rows.key.iter().map(place).collect();
-        let mut decode = |key: &[u8]| {
+        each_key(segment, picked, &mut |key| {
             let decoded = self.key.decode(key, &places, &mut builders);
             decoded.map_err(|corrupt| corrupt.at(segment.file().path(), key))
-        };
-        match picked {
-            Picked::Range(ranks) => segment.keys().scan(ranks.clone(), &mut |_, key| {
-                decode(key)?;
-                Ok(ControlFlow::Continue(()))
-            })?,
-            Picked::List(ranks) => {
-                let mut key = Vec::new();
-                for &rank in *ranks {
-                    key.clear();
-                    segment.keys().key(rank, &mut key)?;
-                    decode(&key)?;
-                }
-            }
-        }
-        drop(decode);
+        })?;
         let arrays = builders.into_iter().map(ColumnBuilder::finish).collect::<Result<Vec<_>>>()?;
         for &at in &targets {
             let first = place(&self.wanted[at]).unwrap_or_default();
@@ -169,6 +154,24 @@ impl SegmentColumns {
                 default.compute(&inputs, picked.len())
             }
             None => repeated(&rows.defaults[column], picked.len()),
+        }
+    }
+}
+
+/// Calls `take` with the keys of the rows.
+fn each_key(segment: &Segment, picked: &Picked<'_>, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    match picked {
+        Picked::Range(ranks) => segment.keys().scan(ranks.clone(), &mut |_, key| {
+            take(key)?;
+            Ok(ControlFlow::Continue(()))
+        }),
+        Picked::List(ranks) => {
+            let mut key = Vec::new();
+            ranks.iter().try_for_each(|&rank| {
+                key.clear();
+                segment.keys().key(rank, &mut key)?;
+                take(&key)
+            })
         }
     }
 }

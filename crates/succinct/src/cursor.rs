@@ -1,16 +1,17 @@
-//! The keys of a segment in order, a piece at a time.
+//! The keys of a segment in order, or in its reverse, a piece at a time.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use basalt_base::{Result, query};
+use basalt_kv::Direction;
 use basalt_segment::Rank;
 
 use crate::ranks::RankSet;
 use crate::stored::StoredSegment;
 
 /// Keys that are decoded together.
-const PIECE_KEYS: usize = 512;
+const PIECE_KEYS: u32 = 512;
 
 /// Walks over the rows of a segment, without those in a set.
 pub(crate) struct SegmentCursor {
@@ -18,9 +19,10 @@ pub(crate) struct SegmentCursor {
     left_out: Arc<RankSet>,
     rest: Range<Rank>,
     piece: Vec<u8>,
-    /// Of each row of the piece its rank, and the end of its key.
-    rows: Vec<(Rank, usize)>,
+    /// Of each row of the piece its rank, and where its key is.
+    rows: Vec<(Rank, Range<usize>)>,
     at: usize,
+    direction: Direction,
 }
 
 impl SegmentCursor {
@@ -29,6 +31,7 @@ impl SegmentCursor {
         stored: &Arc<StoredSegment>,
         left_out: Arc<RankSet>,
         ranks: Range<Rank>,
+        direction: Direction,
     ) -> Result<SegmentCursor> {
         let mut cursor = SegmentCursor {
             stored: Arc::clone(stored),
@@ -37,6 +40,7 @@ impl SegmentCursor {
             piece: Vec::new(),
             rows: Vec::new(),
             at: 0,
+            direction,
         };
         cursor.fill()?;
         Ok(cursor)
@@ -48,9 +52,8 @@ impl SegmentCursor {
 
     /// Rank and key of the current row; `None` at the end.
     pub(crate) fn peek(&self) -> Option<(Rank, &[u8])> {
-        let &(rank, end) = self.rows.get(self.at)?;
-        let start = if self.at == 0 { 0 } else { self.rows[self.at - 1].1 };
-        Some((rank, &self.piece[start..end]))
+        let (rank, key) = self.rows.get(self.at)?;
+        Some((*rank, &self.piece[key.clone()]))
     }
 
     pub(crate) fn advance(&mut self) -> Result<()> {
@@ -64,19 +67,36 @@ impl SegmentCursor {
             (0, std::mem::take(&mut self.rows), std::mem::take(&mut self.piece));
         self.rows.clear();
         self.piece.clear();
-        let keys = self.stored.segment().keys();
         while self.rows.is_empty() && !self.rest.is_empty() {
-            let piece = self.rest.start..self.rest.end.min(self.rest.start.saturating_add(PIECE_KEYS as u32));
-            self.rest.start = piece.end;
-            keys.scan(piece, &mut |rank, key| {
+            let piece = self.next_piece();
+            self.stored.segment().keys().scan(piece, &mut |rank, key| {
                 if !self.left_out.contains(rank) {
+                    let start = self.piece.len();
                     self.piece.extend_from_slice(key);
-                    self.rows.push((rank, self.piece.len()));
+                    self.rows.push((rank, start..self.piece.len()));
                 }
                 Ok(ControlFlow::Continue(()))
             })?;
             self.stored.segment().check_present()?;
         }
+        if self.direction == Direction::Descending {
+            self.rows.reverse();
+        }
         Ok(())
+    }
+
+    /// Takes the next ranks off the rest.
+    fn next_piece(&mut self) -> Range<Rank> {
+        let Range { start, end } = self.rest;
+        match self.direction {
+            Direction::Ascending => {
+                self.rest.start = end.min(start.saturating_add(PIECE_KEYS));
+                start..self.rest.start
+            }
+            Direction::Descending => {
+                self.rest.end = start.max(end.saturating_sub(PIECE_KEYS));
+                self.rest.end..end
+            }
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! A small table for tests: keys of a number and a string, five columns in all, a group, an index and trigrams.
+//! A small table for tests: keys of a number and a string, five columns in all, a group with a column of the key, an index and trigrams.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, Int32Array, Record
 use arrow::datatypes::{Int32Type, UInt64Type};
 use basalt_base::fs::Storage;
 use basalt_base::{Column, Columns, Result, SqlType};
-use basalt_kv::{ByteRange, KvOptions, KvSpec, SharedCache};
+use basalt_kv::{ByteRange, Direction, KvOptions, KvSpec, SharedCache};
 use basalt_segment::file::Access;
 
 use crate::{
@@ -48,7 +48,7 @@ pub(crate) fn spec() -> TableSpec {
     ]);
     let rows = KvSpec::new(columns, vec![3, 0]).expect("a valid definition");
     TableSpec {
-        groups: vec![ColumnGroup { name: "numbers".into(), columns: vec![1, 4] }],
+        groups: vec![ColumnGroup { name: "numbers".into(), columns: vec![1, 3, 4] }],
         indexes: vec![IndexSpec { name: "by_second".into(), columns: vec![4] }],
         trigrams: vec![2],
         ..TableSpec::new(rows)
@@ -116,9 +116,15 @@ pub(crate) fn delete(table: &Arc<Table>, keys: &[Key]) -> Result<()> {
 /// All rows in key order, by an ordered scan.
 pub(crate) fn ordered(snapshot: &Arc<Snapshot>, range: &ByteRange) -> Result<Vec<(Key, Row)>> {
     let mut rows = Vec::new();
-    for batch in snapshot.ordered(range, &ALL)? {
+    for batch in snapshot.ordered(range, &ALL, Direction::Ascending)? {
         rows.extend(rows_of(batch?.columns()));
     }
+    let mut reversed = Vec::new();
+    for batch in snapshot.ordered(range, &ALL, Direction::Descending)? {
+        reversed.extend(rows_of(batch?.columns()));
+    }
+    reversed.reverse();
+    assert_eq!(rows, reversed, "the reverse of an ordered scan");
     Ok(rows)
 }
 

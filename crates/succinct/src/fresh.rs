@@ -1,10 +1,10 @@
-//! The rows of all generations in key order: of each key the newest one.
+//! The rows of all generations in key order, or in its reverse: of each key the newest one.
 
 use std::sync::Arc;
 
 use basalt_base::Result;
 use basalt_kv::encoding::StoredRow;
-use basalt_kv::{ByteRange, FamilyRows, Snapshot};
+use basalt_kv::{ByteRange, Direction, FamilyRows, Snapshot};
 
 use crate::generation::Generation;
 
@@ -14,6 +14,7 @@ pub(crate) struct FreshRows {
     generations: Vec<PeekedRows>,
     /// The generation of the current row; `None` at the end.
     current: Option<usize>,
+    direction: Direction,
 }
 
 /// The rows of one generation, and a copy of the next one.
@@ -31,16 +32,17 @@ impl FreshRows {
         snapshot: &Arc<Snapshot>,
         generations: &[Arc<Generation>],
         range: &ByteRange,
+        direction: Direction,
     ) -> Result<FreshRows> {
         let open = |generation: &Arc<Generation>| {
-            let rows = snapshot.rows(generation.family(), &range.lower, range.upper.as_deref())?;
+            let rows = snapshot.rows(generation.family(), range, direction)?;
             let (key, value) = (Vec::new(), Vec::new());
             let mut rows = PeekedRows { rows, key, value, is_tombstone: false, is_there: true };
             rows.advance()?;
             Ok(rows)
         };
         let generations = generations.iter().map(open).collect::<Result<_>>()?;
-        let mut rows = FreshRows { generations, current: None };
+        let mut rows = FreshRows { generations, current: None, direction };
         rows.choose();
         Ok(rows)
     }
@@ -67,10 +69,11 @@ impl FreshRows {
         Ok(())
     }
 
-    /// The least key, of the newest generation that has it.
+    /// The next key, of the newest generation that has it.
     fn choose(&mut self) {
         let there = self.generations.iter().enumerate().filter(|(_, rows)| rows.is_there);
-        self.current = there.min_by(|(_, left), (_, right)| left.key.cmp(&right.key)).map(|(at, _)| at);
+        let next = there.min_by(|(_, left), (_, right)| self.direction.compare(&left.key, &right.key));
+        self.current = next.map(|(at, _)| at);
     }
 }
 

@@ -24,6 +24,7 @@
 //!
 //! No SQL, no planning, no threads of its own: the engine calls [`Table::step`] in the background.
 
+mod backup;
 mod build;
 mod columns;
 mod cursor;

@@ -9,6 +9,7 @@ use arrow::array::{ArrayRef, BinaryArray};
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::interleave;
 use basalt_base::{Error, Result};
+use basalt_kv::Direction;
 use basalt_segment::{Rank, RowBlock, RowSource};
 
 use crate::columns::{Picked, SegmentColumns};
@@ -45,7 +46,7 @@ impl RowSource for MergedRows<'_> {
         let writer = BlockWriter::new(&self.spec)?;
         let columns = SegmentColumns::new(&self.spec, &writer.reads())?;
         let open = |(stored, left_out): &(Arc<StoredSegment>, Arc<RankSet>)| {
-            SegmentCursor::new(stored, Arc::clone(left_out), 0..stored.segment().rows())
+            SegmentCursor::new(stored, Arc::clone(left_out), 0..stored.segment().rows(), Direction::Ascending)
         };
         let mut cursors = self.segments.iter().map(open).collect::<Result<Vec<_>>>()?;
         loop {
@@ -105,7 +106,7 @@ fn next_block(cursors: &mut [SegmentCursor]) -> Result<(BinaryArray, MergedBlock
     let mut keys = BinaryBuilder::new();
     let mut key_bytes = 0;
     while block.picks.len() < BLOCK_ROWS && key_bytes < BLOCK_KEY_BYTES {
-        let Some(least) = least(cursors) else { break };
+        let Some(least) = next_of(cursors, Direction::Ascending) else { break };
         if let Some((rank, key)) = cursors[least].peek() {
             keys.append_value(key);
             key_bytes += key.len();
@@ -117,8 +118,8 @@ fn next_block(cursors: &mut [SegmentCursor]) -> Result<(BinaryArray, MergedBlock
     Ok((keys.finish(), block))
 }
 
-/// The cursor with the least key.
-pub(crate) fn least(cursors: &[SegmentCursor]) -> Option<usize> {
+/// The cursor with the next key.
+pub(crate) fn next_of(cursors: &[SegmentCursor], direction: Direction) -> Option<usize> {
     let keys = cursors.iter().enumerate().filter_map(|(at, cursor)| Some((at, cursor.peek()?.1)));
-    keys.min_by(|(_, left), (_, right)| left.cmp(right)).map(|(at, _)| at)
+    keys.min_by(|(_, left), (_, right)| direction.compare(left, right)).map(|(at, _)| at)
 }

@@ -159,7 +159,8 @@ fn many_rows_agree_with_the_model_through_several_segments() {
     let table = open(directory.path(), &storage).expect("a table");
     let mut model = Model::new();
     let row = |at: u64, round: u64| -> (Key, Row) {
-        let text = (at % 7 != 0).then(|| format!("the text of row {at} in round {round}").into_bytes());
+        let text =
+            (!at.is_multiple_of(7)).then(|| format!("the text of row {at} in round {round}").into_bytes());
         (((at % 5) as i32, at.to_be_bytes().to_vec()), (at * round, text, at % 11))
     };
     for round in 0..7_u64 {

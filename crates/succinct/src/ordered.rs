@@ -1,17 +1,17 @@
-//! Rows of a snapshot in the order of their keys.
+//! Rows of a snapshot in the order of their keys, or in its reverse.
 
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use basalt_base::{Error, Result};
-use basalt_kv::ByteRange;
 use basalt_kv::encoding::{RowAssembler, StoredRow};
+use basalt_kv::{ByteRange, Direction};
 use basalt_segment::Rank;
 
 use crate::columns::{Picked, SegmentColumns};
 use crate::cursor::SegmentCursor;
 use crate::fresh::FreshRows;
-use crate::merge::{interleaved, least};
+use crate::merge::{interleaved, next_of};
 use crate::snapshot::Snapshot;
 
 /// Rows of the first batch, and of later ones: a reader may need only a few.
@@ -26,23 +26,30 @@ pub struct OrderedRows {
     assembler: RowAssembler,
     columns: SegmentColumns,
     projection: Vec<usize>,
+    direction: Direction,
     batch_rows: usize,
 }
 
 impl Snapshot {
-    /// The columns at `projection` of the rows in `range`, in key order.
-    pub fn ordered(self: &Arc<Self>, range: &ByteRange, projection: &[usize]) -> Result<OrderedRows> {
+    /// The columns at `projection` of the rows in `range`, in key order or its reverse.
+    pub fn ordered(
+        self: &Arc<Self>,
+        range: &ByteRange,
+        projection: &[usize],
+        direction: Direction,
+    ) -> Result<OrderedRows> {
         let cursor = |at: usize| {
             let stored = &self.segments()[at];
-            SegmentCursor::new(stored, self.dead(at)?, self.ranks(at, range)?)
+            SegmentCursor::new(stored, self.dead(at)?, self.ranks(at, range)?, direction)
         };
         Ok(OrderedRows {
             snapshot: Arc::clone(self),
             cursors: (0..self.segments().len()).map(cursor).collect::<Result<_>>()?,
-            fresh: self.fresh(range)?,
+            fresh: self.fresh(range, direction)?,
             assembler: RowAssembler::new(&self.spec.rows, projection)?,
             columns: SegmentColumns::new(&self.spec, projection)?,
             projection: projection.to_vec(),
+            direction,
             batch_rows: FIRST_ROWS,
         })
     }
@@ -83,16 +90,15 @@ impl OrderedRows {
         if picks.is_empty() { Ok(None) } else { self.batch(&ranks, &picks).map(Some) }
     }
 
-    /// The source of the least key: a cursor, or the fresh rows after all cursors. No two have the same key.
+    /// The source of the next key: a cursor, or the fresh rows after all cursors. No two have the same key.
     fn next_source(&self) -> Option<usize> {
-        let stored = least(&self.cursors);
+        let stored = next_of(&self.cursors, self.direction);
+        let stored = stored.and_then(|at| Some((at, self.cursors[at].peek()?.1)));
         let fresh = self.fresh.as_ref().and_then(FreshRows::peek).map(|(key, _)| key);
         match (stored, fresh) {
             (None, None) => None,
-            (Some(at), Some(fresh)) if self.cursors[at].peek().is_some_and(|(_, key)| key < fresh) => {
-                Some(at)
-            }
-            (Some(at), None) => Some(at),
+            (Some((at, _)), None) => Some(at),
+            (Some((at, key)), Some(fresh)) if self.direction.compare(key, fresh).is_lt() => Some(at),
             (_, Some(_)) => Some(self.cursors.len()),
         }
     }
@@ -112,10 +118,17 @@ impl OrderedRows {
         Ok(is_row)
     }
 
+    fn picked<'a>(&self, ranks: &'a [Rank]) -> Picked<'a> {
+        match self.direction {
+            Direction::Ascending => Picked::of(ranks),
+            Direction::Descending => Picked::List(ranks),
+        }
+    }
+
     fn batch(&mut self, ranks: &[Vec<Rank>], picks: &[(usize, usize)]) -> Result<RecordBatch> {
         let segments = self.cursors.iter().zip(ranks);
         let read = |(cursor, ranks): (&SegmentCursor, &Vec<Rank>)| {
-            self.columns.read(cursor.stored().segment(), &Picked::of(ranks))
+            self.columns.read(cursor.stored().segment(), &self.picked(ranks))
         };
         let mut sources: Vec<Vec<ArrayRef>> = segments.map(read).collect::<Result<_>>()?;
         sources.push(self.assembler.finish()?.columns().to_vec());

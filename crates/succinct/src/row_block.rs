@@ -31,6 +31,7 @@ impl BlockWriter {
     pub(crate) fn reads(&self) -> Vec<usize> {
         let mut reads = self.spec.rows.value_positions();
         reads.extend(self.spec.indexes.iter().flat_map(|index| &index.columns));
+        reads.extend(self.spec.groups.iter().flat_map(|group| &group.columns));
         reads.sort_unstable();
         reads.dedup();
         reads

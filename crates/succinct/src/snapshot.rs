@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use arrow::array::RecordBatch;
 use basalt_base::Result;
-use basalt_kv::ByteRange;
 use basalt_kv::encoding::{RowAssembler, StoredRow};
+use basalt_kv::{ByteRange, Direction};
 
 use crate::fresh::FreshRows;
 use crate::generation::Generation;
@@ -66,7 +66,7 @@ impl Snapshot {
         }
         let stored = self.version.segments[segment].segment();
         let mut dead = self.version.left_out(segment, false)?.as_ref().clone();
-        if let Some(mut rows) = self.fresh(&ByteRange::default())? {
+        if let Some(mut rows) = self.fresh(&ByteRange::default(), Direction::Ascending)? {
             let mut count: u32 = 0;
             while let Some((key, _)) = rows.peek() {
                 if let Some(rank) = stored.find(key)? {
@@ -83,16 +83,20 @@ impl Snapshot {
         Ok(Arc::clone(self.dead[segment].get_or_init(|| Arc::new(dead))))
     }
 
-    /// The rows outside of segments in `range`, in key order; tombstones are among them.
-    pub(crate) fn fresh(&self, range: &ByteRange) -> Result<Option<FreshRows>> {
-        let open = |families| FreshRows::open(families, &self.generations, range);
+    /// The rows outside of segments in `range`, in key order or its reverse; tombstones are among them.
+    pub(crate) fn fresh(&self, range: &ByteRange, direction: Direction) -> Result<Option<FreshRows>> {
+        let open = |families| FreshRows::open(families, &self.generations, range, direction);
         self.families.as_ref().map(open).transpose()
     }
 
     /// The columns at `projection` of the rows outside of segments in `range`, in key order.
     pub fn fresh_batches(self: &Arc<Self>, range: &ByteRange, projection: &[usize]) -> Result<FreshBatches> {
         let assembler = RowAssembler::new(&self.spec.rows, projection)?;
-        Ok(FreshBatches { rows: self.fresh(range)?, assembler, snapshot: Arc::clone(self) })
+        Ok(FreshBatches {
+            rows: self.fresh(range, Direction::Ascending)?,
+            assembler,
+            snapshot: Arc::clone(self),
+        })
     }
 
     /// The error of a row outside of segments that cannot be decoded.

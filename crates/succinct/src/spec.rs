@@ -29,7 +29,7 @@ pub struct TableSpec {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnGroup {
     pub name: String,
-    /// Positions of the columns, none of which is in the key or in another group.
+    /// Positions of the columns, none of which is in another group. One that is in the key is in the records too.
     pub columns: Vec<usize>,
 }
 
@@ -72,10 +72,6 @@ impl TableSpec {
         let mut grouped = Vec::new();
         for group in &self.groups {
             for &column in &group.columns {
-                if self.rows.key.contains(&column) {
-                    let name = &columns[column].name;
-                    bail!(BadArguments, "column `{name}` of group `{}` is in the primary key", group.name);
-                }
                 if grouped.contains(&column) {
                     bail!(BadArguments, "column `{}` is in two column groups", columns[column].name);
                 }
@@ -139,13 +135,13 @@ impl TableSpec {
     }
 
     pub(crate) fn place(&self, column: usize) -> ColumnPlace {
-        if self.rows.key.contains(&column) {
-            return ColumnPlace::Key;
-        }
         for (at, group) in self.groups.iter().enumerate() {
             if let Some(place) = group.columns.iter().position(|&other| other == column) {
                 return ColumnPlace::Group(at, place);
             }
+        }
+        if self.rows.key.contains(&column) {
+            return ColumnPlace::Key;
         }
         let before = self.single().into_iter().take_while(|&other| other != column).count();
         ColumnPlace::Column(self.groups.len() + before)

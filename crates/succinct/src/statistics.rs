@@ -1,4 +1,4 @@
-//! The places of a table's rows: states, rows, bytes; checks and copies of them.
+//! The places of a table's rows: states, rows, bytes, damage.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use basalt_base::Result;
 
 use crate::snapshot::Snapshot;
 use crate::stored::StoredSegment;
-use crate::table::{DATABASE_DIRECTORY, SEGMENTS_DIRECTORY, Table};
+use crate::table::Table;
 
 /// The state of a place, in the order of a row's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,23 +89,6 @@ impl Table {
             Ok((name.to_string_lossy().into_owned(), damage))
         });
         generations.chain(segments).collect()
-    }
-
-    /// Copies the table to `dir`, which must not exist: files that never change become hard links.
-    pub fn copy_to(&self, dir: &Path) -> Result<()> {
-        // Nothing is installed meanwhile: records and segments of the copy fit together.
-        let _no_work = self.work.lock();
-        let version = self.version();
-        let storage = &self.options.storage;
-        let segments = dir.join(SEGMENTS_DIRECTORY);
-        storage.create_dir_all(&segments)?;
-        for stored in &version.segments {
-            let name = stored.path().file_name().unwrap_or_default();
-            storage.hard_link(stored.path(), &segments.join(name))?;
-        }
-        storage.sync_dir(&segments)?;
-        self.database.checkpoint(&dir.join(DATABASE_DIRECTORY))?;
-        storage.sync_dir(dir)
     }
 }
 

@@ -137,7 +137,7 @@ impl Table {
             [only] => only.segment().file().tombstones() == 0,
             _ => false,
         };
-        Ok((!is_clean).then(|| 0..version.segments.len()))
+        Ok((!is_clean).then_some(0..version.segments.len()))
     }
 
     fn build(&self, version: &Version, frozen: &Arc<Generation>, watch: &dyn WorkWatch) -> Result<()> {

@@ -68,6 +68,8 @@ error_codes! {
     TypeMismatch                     "TYPE_MISMATCH"                          53  400 "42804"
     UnknownStorage                   "UNKNOWN_STORAGE"                        56  404 "42704"
     TableAlreadyExists               "TABLE_ALREADY_EXISTS"                   57  500 "42P07"
+    BackupAlreadyExists              "BACKUP_ALREADY_EXISTS"                 598  400 "42710"
+    BackupNotFound                   "BACKUP_NOT_FOUND"                      599  404 "42704"
     NamedCollectionDoesntExist       "NAMED_COLLECTION_DOESNT_EXIST"         669  404 "42704"
     NamedCollectionAlreadyExists     "NAMED_COLLECTION_ALREADY_EXISTS"       670  500 "42710"
     NamedCollectionIsUsed            "NAMED_COLLECTION_IS_USED"              769  500 "2BP01"

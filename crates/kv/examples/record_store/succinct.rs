@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use basalt_base::fs::RealStorage;
-use basalt_kv::{ByteRange, KvOptions, KvSpec, SharedCache};
+use basalt_kv::{ByteRange, Direction, KvOptions, KvSpec, SharedCache};
 use basalt_segment::file::Access;
 use basalt_succinct::{ColumnGroup, Step, Table, TableOptions, TableSpec, WorkWatch};
 
@@ -117,7 +117,7 @@ impl RecordStore for SuccinctStore {
     fn scan(&self) -> Result<Scanned> {
         let all: Vec<usize> = (0..self.columns.columns.len()).collect();
         let mut scanned = Scanned::default();
-        for batch in self.table.snapshot().ordered(&ByteRange::default(), &all)? {
+        for batch in self.table.snapshot().ordered(&ByteRange::default(), &all, Direction::Ascending)? {
             let batch = batch?;
             scanned.records += batch.num_rows() as u64;
             scanned.bytes += batch.columns().iter().map(bytes).sum::<u64>();
