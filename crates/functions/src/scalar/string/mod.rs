@@ -2,8 +2,11 @@
 
 mod concat;
 mod contains;
+mod distance;
+mod edits;
 mod encode;
 mod map;
+mod multi;
 mod pad;
 mod pattern;
 mod replace;
@@ -54,6 +57,10 @@ pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &pattern::ILIKE,
     &pattern::NOT_ILIKE,
     &pattern::MATCH,
+    &multi::MULTI_MATCH_ANY,
+    &multi::MULTI_SEARCH_ANY,
+    &distance::EDIT_DISTANCE,
+    &distance::EDIT_DISTANCE_UTF8,
     &replace::REPLACE_ONE,
     &replace::REPLACE_ALL,
     &replace::REPLACE_REGEXP_ONE,

@@ -249,11 +249,13 @@ pub(super) fn compile(pattern: &[u8]) -> Result<Regex> {
 
 /// The compiled expression, or the reason why it is invalid.
 fn build(regexp: &str) -> Result<Regex, String> {
-    RegexBuilder::new(regexp).dot_matches_new_line(true).build().map_err(|error| {
-        // The library prints the position on several lines; the last line has the reason.
-        let error = error.to_string();
-        error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
-    })
+    RegexBuilder::new(regexp).dot_matches_new_line(true).build().map_err(|error| reason_of(&error))
+}
+
+/// The library prints the position on several lines; the last line has the reason.
+pub(super) fn reason_of(error: &regex::Error) -> String {
+    let error = error.to_string();
+    error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 
 fn wrong(regexp: &str, reason: &str) -> Error {
