@@ -14,6 +14,6 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use running::{Entered, RunningWork};
+pub(crate) use running::{Entered, RunningWork, WorkSubject};
 pub(crate) use switchboard::Background;
 pub(crate) use worker::{BackgroundWork, start_workers};

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use basalt_parts::{Part, PartName, PartStats, WorkControl};
+use basalt_succinct::Step;
 use parking_lot::Mutex;
 
 use crate::names::ObjectKey;
@@ -13,14 +14,37 @@ use crate::names::ObjectKey;
 pub(crate) struct RunningWork {
     id: u64,
     pub(crate) key: ObjectKey,
-    pub(crate) parts: Vec<PartStats>,
-    pub(crate) result: PartName,
-    /// The number of the mutation; `None` for a merge.
-    pub(crate) mutation: Option<u64>,
+    pub(crate) subject: WorkSubject,
     pub(crate) control: Arc<WorkControl>,
     pub(crate) started: Instant,
     /// The number of the thread in the system.
     pub(crate) thread: u64,
+}
+
+/// What is read and made.
+pub(crate) enum WorkSubject {
+    Parts {
+        parts: Vec<PartStats>,
+        result: PartName,
+        /// The number of the mutation; `None` for a merge.
+        mutation: Option<u64>,
+    },
+    /// The segments or the frozen rows of a Succinct table.
+    Places(Step),
+}
+
+impl RunningWork {
+    /// The part that a mutation of this version, or of a later one, changes.
+    pub(crate) fn mutated_part(&self, version: u64) -> Option<&PartStats> {
+        match &self.subject {
+            WorkSubject::Parts { parts, mutation: Some(own), .. } if *own >= version => parts.first(),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_mutation(&self, version: u64) -> bool {
+        matches!(self.subject, WorkSubject::Parts { mutation: Some(own), .. } if own == version)
+    }
 }
 
 /// All that run.
@@ -52,17 +76,25 @@ impl RunningWorks {
         mutation: Option<u64>,
         control: &Arc<WorkControl>,
     ) -> Entered<'_> {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let result = match mutation {
             Some(version) => parts[0].name().mutated(version),
             None => PartName::merged(parts.iter().map(|part| part.name())),
         };
+        let parts = parts.iter().map(|part| part.stats(true)).collect();
+        self.list_work(key, WorkSubject::Parts { parts, result, mutation }, control)
+    }
+
+    pub(super) fn list_work(
+        &self,
+        key: &ObjectKey,
+        subject: WorkSubject,
+        control: &Arc<WorkControl>,
+    ) -> Entered<'_> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let work = RunningWork {
             id,
             key: key.clone(),
-            parts: parts.iter().map(|part| part.stats(true)).collect(),
-            result,
-            mutation,
+            subject,
             control: Arc::clone(control),
             started: Instant::now(),
             thread: thread_number(),

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use basalt_base::clock::Clock;
 use basalt_parts::{Part, WorkControl, WorkMemory};
+use basalt_succinct::Step;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -13,7 +14,7 @@ use uuid::Uuid;
 
 use super::expiry::ExpirySwitch;
 use super::postponed::PostponedMerges;
-use super::running::{Entered, RunningWork, RunningWorks};
+use super::running::{Entered, RunningWork, RunningWorks, WorkSubject};
 use crate::names::ObjectKey;
 use crate::server_log::ServerLog;
 
@@ -92,8 +93,13 @@ impl Background {
         self.running.enter(key, parts, mutation, control)
     }
 
+    /// Lists a build or a merge of a Succinct table as running until the result is dropped.
+    pub(crate) fn enter_step(&self, key: &ObjectKey, step: &Step, control: &Arc<WorkControl>) -> Entered<'_> {
+        self.running.list_work(key, WorkSubject::Places(step.clone()), control)
+    }
+
     pub(crate) fn cancel_mutation(&self, key: &ObjectKey, version: u64) {
-        self.running.cancel(|work| work.key == *key && work.mutation == Some(version));
+        self.running.cancel(|work| work.key == *key && work.is_mutation(version));
     }
 
     /// Lets no merge or mutation of any table start, and ends those that run.

@@ -10,11 +10,12 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use basalt_base::{Error, Result};
-use basalt_parts::{MergeReason, TableParts, TtlMerge};
+use basalt_parts::{MergeReason, TableParts, TtlMerge, WorkControl};
+use basalt_succinct::Step;
 
 use super::switchboard::Background;
 use crate::names::ObjectKey;
-use crate::tables::{PartsTable, Table};
+use crate::tables::{PartsTable, PlacesTable, StepWatch, Table, TableDefinition};
 
 /// How long a worker sleeps unless it is woken.
 const IDLE: Duration = Duration::from_secs(1);
@@ -114,6 +115,9 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
 
 /// A mutation or a merge.
 fn work_on(work: &Arc<dyn BackgroundWork>, key: &ObjectKey, table: &dyn Table) -> bool {
+    if let Some(places) = table.as_places() {
+        return step_of_places(work.background(), key, table, places).unwrap_or(false);
+    }
     let Some(table_of_parts) = table.as_parts() else { return false };
     let parts = table_of_parts.parts();
     // Parts that are set aside are not merged any more.
@@ -127,6 +131,50 @@ fn work_on(work: &Arc<dyn BackgroundWork>, key: &ObjectKey, table: &dyn Table) -
     set_aside > 0
         || Arc::clone(work).mutate(key, table, parts)
         || merge_step(work, key, table, table_of_parts).unwrap_or(false)
+}
+
+/// One build or merge of segments.
+fn step_of_places(
+    background: &Background,
+    key: &ObjectKey,
+    table: &dyn Table,
+    places: &dyn PlacesTable,
+) -> Result<bool> {
+    let definition = table.definition();
+    let uuid = definition.uuid;
+    if background.postponed.is_postponed(uuid, background.clock.now_us()) {
+        return Ok(false);
+    }
+    let control = Arc::new(background.control_of_merge(uuid));
+    let list = |step: &Step| -> Box<dyn Send + '_> { Box::new(background.enter_step(key, step, &control)) };
+    let done = places.step(&StepWatch::new(&list, &control));
+    note_result(background, table, &definition, &control, done.as_ref().map(|_| ()));
+    done
+}
+
+/// After a failure the table waits; after a success it does not.
+fn note_result(
+    background: &Background,
+    table: &dyn Table,
+    definition: &Arc<TableDefinition>,
+    control: &WorkControl,
+    result: std::result::Result<(), &Error>,
+) {
+    let uuid = definition.uuid;
+    match result {
+        Ok(()) => background.postponed.forget(uuid),
+        // A failed merge leaves everything as it was.
+        Err(error) if !control.is_cancelled() && Arc::ptr_eq(definition, &table.definition()) => {
+            if let Some(pause_s) = background.postponed.note_failure(uuid, background.clock.now_us()) {
+                background.log.say(&format!(
+                    "A merge of {} failed and is tried again after longer and longer pauses, at first \
+                     {pause_s} s: {error}",
+                    definition.full_name()
+                ));
+            }
+        }
+        Err(_) => {}
+    }
 }
 
 /// One merge that the disk has room for.
@@ -153,19 +201,9 @@ fn merge_step(
     let control = Arc::new(background.control_of_merge(uuid).because_of(reason));
     let _entered = background.enter(key, &selected, None, &control);
     let merged = parts.merge(&selected, &control).map_err(Error::from);
-    match &merged {
-        Ok(Some(_)) => background.postponed.forget(uuid),
-        // A failed merge leaves the old parts, and its end is in system.part_log.
-        Err(error) if !control.is_cancelled() && Arc::ptr_eq(&definition, &table.definition()) => {
-            if let Some(pause_s) = background.postponed.note_failure(uuid, background.clock.now_us()) {
-                background.log.say(&format!(
-                    "A merge of {} failed and is tried again after longer and longer pauses, at first \
-                     {pause_s} s: {error}",
-                    definition.full_name()
-                ));
-            }
-        }
-        _ => {}
+    // A merge that found nothing to do has not succeeded.
+    if !matches!(merged, Ok(None)) {
+        note_result(background, table, &definition, &control, merged.as_ref().map(|_| ()));
     }
     Ok(merged?.is_some())
 }

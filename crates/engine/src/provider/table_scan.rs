@@ -22,7 +22,9 @@ use super::constants::WithConstants;
 use super::exec::{SourceExec, statistics};
 use crate::context::QueryContext;
 use crate::provider::constants;
-use crate::scan::{BlockSource, Operands, ScanRequest, VirtualColumn, conditions, predicate};
+use crate::scan::{
+    BlockSource, Operands, ScanRequest, VirtualColumn, conditions, predicate, text_conditions,
+};
 use crate::tables::Table;
 
 /// One table in one query.
@@ -142,6 +144,7 @@ impl TableScanProvider {
             columns,
             conditions: Vec::new(),
             predicate: Predicate::Any,
+            texts: Vec::new(),
             filters: Vec::new(),
             limit: None,
             numbers: Vec::new(),
@@ -209,6 +212,7 @@ impl TableProvider for TableScanProvider {
         let request = ScanRequest {
             conditions: conditions(&bare, &self.stored),
             predicate: predicate(&bare, operands),
+            texts: text_conditions(&bare, &self.stored),
             filters: self.physical(&filters, state)?,
             limit: limit.filter(|_| filters_rows || filters.is_empty()),
             ..self.request(columns)

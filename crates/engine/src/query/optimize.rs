@@ -6,6 +6,7 @@ use std::sync::Arc;
 use basalt_base::{Result, bail};
 use basalt_parts::{MergeWatch, Part, PartSelection, WorkControl};
 use basalt_sql::ast::{Expr, ObjectName, PartitionRef};
+use basalt_succinct::Step;
 use parking_lot::Mutex;
 
 use crate::background::{Background, Entered};
@@ -30,12 +31,14 @@ pub(super) fn optimize(
     let control = background.control_of_merge(definition.uuid);
     let control = Arc::new(control);
     let watch = RunningMerge { background, key: &key, control: &control, entered: Mutex::new(None) };
+    let list = |step: &Step| -> Box<dyn Send + '_> { Box::new(background.enter_step(&key, step, &control)) };
     let request = OptimizeRequest {
         partition: partition.map(|partition| partition_id(query, table.as_ref(), partition)).transpose()?,
         is_final,
         deduplicate: deduplicate.map(columns).transpose()?,
         control: &control,
         watch: &watch,
+        list_step: &list,
     };
     match table.as_stored() {
         Some(stored) => stored.optimize(&request),

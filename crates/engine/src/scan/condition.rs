@@ -191,6 +191,16 @@ pub(super) fn literal(expr: &Expr) -> Option<&ScalarValue> {
     }
 }
 
+/// The bytes of a string; `None` if it is NULL or of another type.
+pub(super) fn bytes(value: &ScalarValue) -> Option<Vec<u8>> {
+    match value {
+        ScalarValue::BinaryView(bytes) | ScalarValue::Binary(bytes) | ScalarValue::LargeBinary(bytes) => {
+            bytes.clone()
+        }
+        _ => None,
+    }
+}
+
 /// The value as one row of the operand's carrier; `None` if it is of another type.
 pub(super) fn typed(value: &ScalarValue, subject: Subject, operands: Operands<'_>) -> Option<ArrayRef> {
     let array = value.to_array().ok()?;

@@ -13,7 +13,8 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 
-use super::condition::{Condition, ValueSet, conditions_on, literal, typed};
+use super::compared_call::ComparedCall;
+use super::condition::{Condition, ValueSet, bytes, conditions_on, literal, typed};
 use super::operand::{Operands, Subject};
 
 /// The predicate that all of `filters` imply.
@@ -29,7 +30,9 @@ fn of(filter: &Expr, operands: Operands<'_>) -> Predicate {
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => {
             Predicate::Or(vec![of(left, operands), of(right, operands)])
         }
-        Expr::BinaryExpr(BinaryExpr { left, op: Operator::NotEq, right }) => not_equal(left, right, operands),
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::NotEq, right }) => {
+            of_condition_call(filter, operands).unwrap_or_else(|| not_equal(left, right, operands))
+        }
         Expr::ScalarFunction(call) => match call_of(call, operands) {
             Some(found) => found,
             None => of_values(filter, operands),
@@ -62,13 +65,14 @@ fn bound(bound: &Option<(ArrayRef, bool)>) -> Bound<&ArrayRef> {
     }
 }
 
-/// `x != 1`, or a function that answers 0 or 1 as a condition, which is `f(x) != 0`.
+/// A function that answers 0 or 1 as a condition, which is `f(x) != 0`.
+fn of_condition_call(filter: &Expr, operands: Operands<'_>) -> Option<Predicate> {
+    let compared = ComparedCall::of(filter).filter(ComparedCall::is_condition)?;
+    call_of(compared.call, operands)
+}
+
+/// `x != 1`.
 fn not_equal(left: &Expr, right: &Expr, operands: Operands<'_>) -> Predicate {
-    if let (Expr::ScalarFunction(call), true) = (left, is_zero(right))
-        && let Some(found) = call_of(call, operands)
-    {
-        return found;
-    }
     let other_than = |value: &ScalarValue, subject: Subject| {
         let ranges = KeyRanges::points(&typed(value, subject, operands)?).ok()?.complement();
         Some(Predicate::Value { operand: operands.name(subject), test: ValueTest::Ranges(ranges) })
@@ -133,26 +137,6 @@ fn elements(value: &ScalarValue) -> Option<ArrayRef> {
         DataType::List(_) if list.is_valid(0) => Some(list.as_list::<i32>().value(0)),
         _ => None,
     }
-}
-
-fn bytes(value: &ScalarValue) -> Option<Vec<u8>> {
-    match value {
-        ScalarValue::BinaryView(bytes) | ScalarValue::Binary(bytes) | ScalarValue::LargeBinary(bytes) => {
-            bytes.clone()
-        }
-        _ => None,
-    }
-}
-
-fn is_zero(expr: &Expr) -> bool {
-    let Expr::Literal(value, _) = expr else { return false };
-    matches!(
-        value,
-        ScalarValue::UInt8(Some(0))
-            | ScalarValue::UInt64(Some(0))
-            | ScalarValue::Int32(Some(0))
-            | ScalarValue::Int64(Some(0))
-    )
 }
 
 /// The stretches between the wildcards of a LIKE pattern.

@@ -13,6 +13,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use super::coded_string::{CodedSource, CodedString};
 use super::condition::ColumnCondition;
 use super::numbering::Numbering;
+use super::text::TextCondition;
 use crate::context::QueryContext;
 
 /// The columns and rows of a table to read.
@@ -28,6 +29,8 @@ pub(crate) struct ScanRequest {
     pub(crate) conditions: Vec<ColumnCondition>,
     /// The same for skip indexes, which understand more.
     pub(crate) predicate: Predicate,
+    /// Tests of strings that follow from the filters; see [`text_conditions`](super::text_conditions).
+    pub(crate) texts: Vec<TextCondition>,
     /// The same as expressions over the stored columns. A table that
     /// [filters](crate::tables::Table::filters_rows) must: its rows are not checked again.
     pub(crate) filters: Vec<Arc<dyn PhysicalExpr>>,

@@ -2,11 +2,12 @@
 //!
 //! - [`table`]: what tables of settings have in common.
 //! - [`registry`]: those of a session.
-//! - [`merge_tree`]: those of a MergeTree table.
+//! - [`merge_tree`]: those of a MergeTree table; [`succinct`]: those of a Succinct table.
 
 mod literal;
 mod merge_tree;
 mod registry;
+mod succinct;
 mod suspicious_type;
 mod table;
 mod typed;
@@ -15,4 +16,6 @@ mod value;
 pub(crate) use literal::literal_text;
 pub(crate) use merge_tree::MergeTreeSettings;
 pub(crate) use registry::Settings;
+pub(crate) use succinct::SuccinctSettings;
 pub(crate) use suspicious_type::check_suspicious_type;
+pub(crate) use table::SettingLine;

@@ -5,7 +5,7 @@ use basalt_base::{Columns, Result, SqlType};
 
 use super::block;
 use crate::execution::Execution;
-use crate::settings::MergeTreeSettings;
+use crate::settings::{MergeTreeSettings, SettingLine};
 
 pub(super) fn columns() -> Columns {
     block::columns([
@@ -20,7 +20,11 @@ pub(super) fn columns() -> Columns {
 }
 
 pub(super) fn block(_query: &Execution) -> Result<RecordBatch> {
-    let lines = MergeTreeSettings::default().lines();
+    block_of(&MergeTreeSettings::default().lines())
+}
+
+/// The lines of the settings of a table engine.
+pub(super) fn block_of(lines: &[SettingLine]) -> Result<RecordBatch> {
     block::BlockBuilder::default()
         .strings(lines.iter().map(|line| line.name))
         .strings(lines.iter().map(|line| &line.value))

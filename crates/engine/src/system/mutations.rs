@@ -73,13 +73,9 @@ fn lines(query: &Execution) -> Vec<Line> {
     for (database, table, object) in query.instance.catalog().all_objects() {
         let CatalogObject::Table(found) = object else { continue };
         for status in parts_of(found.as_ref()).map(|parts| parts.mutations()).unwrap_or_default() {
-            let is_at = |work: &&Arc<crate::background::RunningWork>| {
-                work.key.database == database
-                    && work.key.name == table
-                    && work.mutation.is_some_and(|version| version >= status.version)
-            };
-            let in_progress: Vec<String> =
-                running.iter().filter(is_at).map(|work| work.parts[0].name.to_string()).collect();
+            let own = running.iter().filter(|work| work.key.database == database && work.key.name == table);
+            let in_progress = own.filter_map(|work| work.mutated_part(status.version));
+            let in_progress: Vec<String> = in_progress.map(|part| part.name.to_string()).collect();
             let line = |command: String| Line {
                 database: database.clone(),
                 table: table.clone(),

@@ -10,7 +10,8 @@ use super::block::Alias;
 use super::{
     columns, data_skipping_indices, databases, detached_parts, detached_tables, dictionaries, formats,
     functions, merge_tree_settings, merges, mutations, named_collections, one, part_log, parts,
-    parts_columns, processes, query_log, rocksdb, settings, table_engines, tables, warnings,
+    parts_columns, processes, query_log, rocksdb, settings, succinct_columns, succinct_segments,
+    succinct_settings, table_engines, tables, warnings,
 };
 use crate::execution::Execution;
 use crate::names::SYSTEM;
@@ -57,6 +58,21 @@ const TABLES: &[SystemTable] = &[
     SystemTable { name: "query_log", columns: query_log::columns, block: query_log::block },
     SystemTable { name: "rocksdb", columns: rocksdb::columns, block: rocksdb::block },
     SystemTable { name: "settings", columns: settings::columns, block: settings::block },
+    SystemTable {
+        name: "succinct_columns",
+        columns: succinct_columns::columns,
+        block: succinct_columns::block,
+    },
+    SystemTable {
+        name: "succinct_segments",
+        columns: succinct_segments::columns,
+        block: succinct_segments::block,
+    },
+    SystemTable {
+        name: "succinct_settings",
+        columns: merge_tree_settings::columns,
+        block: succinct_settings::block,
+    },
     SystemTable { name: "table_engines", columns: table_engines::columns, block: table_engines::block },
     SystemTable { name: "tables", columns: tables::columns, block: tables::block },
     SystemTable { name: "warnings", columns: warnings::columns, block: warnings::block },

@@ -1,12 +1,15 @@
 //! The capabilities that only some table engines have.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
 use basalt_base::Result;
 use basalt_kv::Found;
 use basalt_parts::{MergeWatch, PartSelection, TableParts, TtlMergeLimits, WorkControl};
+use basalt_succinct::PlaceStatistics;
 
+use super::succinct::{ListStep, StepWatch};
 use super::table::Table;
 use crate::context::QueryContext;
 
@@ -82,6 +85,21 @@ pub(crate) trait RowsChange {
     fn commit(self: Box<Self>) -> Result<()>;
 }
 
+/// A table whose rows are in generations and segments.
+pub(crate) trait PlacesTable {
+    /// The places of the rows, the newest first.
+    fn places(&self) -> Result<Vec<PlaceStatistics>>;
+
+    /// The error of the last build or merge, if it failed.
+    fn last_failure(&self) -> Option<String>;
+
+    /// Copies the table as it is now into `dir`, an empty directory: files that never change become hard links.
+    fn copy_to(&self, dir: &Path) -> Result<()>;
+
+    /// Builds a segment or merges some; `false` if there is nothing to do.
+    fn step(&self, watch: &StepWatch<'_>) -> Result<bool>;
+}
+
 /// The parts of a table that has them.
 pub(crate) fn parts_of(table: &dyn Table) -> Option<&TableParts> {
     table.as_parts().map(PartsTable::parts)
@@ -96,7 +114,6 @@ pub(crate) struct CheckedPart {
 }
 
 /// `OPTIMIZE TABLE`.
-#[derive(Debug)]
 pub(crate) struct OptimizeRequest<'a> {
     /// The identifier of the one partition to work on.
     pub(crate) partition: Option<String>,
@@ -107,4 +124,6 @@ pub(crate) struct OptimizeRequest<'a> {
     /// Says whether expired rows stay, and ends the work.
     pub(crate) control: &'a WorkControl,
     pub(crate) watch: &'a dyn MergeWatch,
+    /// Lists builds and merges of segments that begin.
+    pub(crate) list_step: ListStep<'a>,
 }

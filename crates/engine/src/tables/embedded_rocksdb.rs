@@ -7,16 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use arrow::array::{Array, ArrayRef, UInt32Array};
-use arrow::compute::take;
+use arrow::array::{Array, ArrayRef};
 use arrow::record_batch::RecordBatch;
 use basalt_base::fs::{Storage, publish_empty_dir};
 use basalt_base::query::carried;
-use basalt_base::{Columns, Error, ErrorCode, Result, bail};
-use basalt_kv::{
-    ComputedDefault, Found, KeyRange, KvOptions, KvSpec, Load, ReopeningStore, SharedCache, Store,
-};
-use basalt_parts::{Fill, KeyExpression, PartSelection};
+use basalt_base::{ErrorCode, Result, bail};
+use basalt_kv::{Found, KeyRange, KvOptions, Load, ReopeningStore, SharedCache, Store};
+use basalt_parts::PartSelection;
 use basalt_sql::ast::{Expr, Literal};
 use parking_lot::{RwLock, RwLockWriteGuard};
 use tokio::sync::mpsc;
@@ -25,14 +22,14 @@ use super::TableDefinition;
 use super::capability::{ChangeableTable, CheckedPart, KeyedTable, OptimizeRequest, RowsChange, StoredTable};
 use super::change_lock::ChangeLock;
 use super::fill::fill_of;
+use super::rows_by_key::{key_of, rows_spec};
 use super::table::{ColumnChange, InsertSettings, InsertSink, Table};
 use crate::context::{ProfileEvents, QueryContext};
-use crate::scan::{BlockIterator, BlockSource, ColumnCondition, ScanRequest, ValueSet};
+use crate::scan::{BlockIterator, BlockSource, Reach, ScanRequest, reach};
 
+const ENGINE: &str = "EmbeddedRocksDB";
 /// RocksDB's files, below the table's own directory.
 const DIRECTORY: &str = "rocksdb";
-/// Keys that a product of IN lists may have; beyond it the table is scanned.
-const KEYS_MAX: usize = 4 << 20;
 /// Keys of one look-up.
 const KEYS_A_BLOCK: usize = 65_536;
 /// Blocks that wait between a scan and its reader.
@@ -63,11 +60,11 @@ impl EmbeddedRocksDbTable {
         if let Some(setting) = create.settings.first() {
             bail!(NotImplemented, "setting `{}` of engine EmbeddedRocksDB is not implemented", setting.name);
         }
-        let key = key_of(&definition)?;
+        let key = key_of(&definition, ENGINE)?;
         let options = options_of(&definition, cache)?;
         let rocksdb = dir.join(DIRECTORY);
         publish_empty_dir(storage.as_ref(), &rocksdb)?;
-        let store = ReopeningStore::open(&rocksdb, spec_of(&definition, key.clone())?, options);
+        let store = ReopeningStore::open(&rocksdb, rows_spec(&definition, key.clone())?, options);
         let store = store.map_err(|error| match error.code() {
             ErrorCode::CorruptedData => {
                 let name = definition.full_name();
@@ -86,100 +83,11 @@ impl EmbeddedRocksDbTable {
     pub(crate) fn restore(dir: &Path, definition: &TableDefinition, cache: &SharedCache) -> Result<PathBuf> {
         Store::restore(&dir.join(DIRECTORY), &options_of(definition, cache)?)
     }
-
-    /// The keys or the range that the conditions leave.
-    fn reach(&self, conditions: &[ColumnCondition]) -> Result<Reach> {
-        let of_column = |column: usize| conditions.iter().filter(move |found| found.column == column);
-        let points: Option<Vec<ArrayRef>> = self
-            .key
-            .iter()
-            .map(|&column| {
-                of_column(column).find_map(|found| match &found.values {
-                    ValueSet::Points(points) => Some(Arc::clone(points)),
-                    ValueSet::Range { .. } => None,
-                })
-            })
-            .collect();
-        if let Some(points) = points
-            && let Some(keys) = product(&points)?
-        {
-            return Ok(Reach::Keys(keys));
-        }
-        let mut prefix = Vec::new();
-        for &column in &self.key {
-            let single = of_column(column).find_map(|found| match &found.values {
-                ValueSet::Points(points) if points.len() == 1 => Some(Arc::clone(points)),
-                _ => None,
-            });
-            match single {
-                Some(point) => prefix.push(point),
-                None => return Ok(Reach::Range(range(prefix, of_column(column)))),
-            }
-        }
-        Ok(Reach::Range(KeyRange::prefix(prefix)))
-    }
-}
-
-/// Positions of the key's columns.
-fn key_of(definition: &TableDefinition) -> Result<Vec<usize>> {
-    let columns = definition.stored();
-    let (key, _) = definition.sort_key()?;
-    if key.is_empty() {
-        bail!(BadArguments, "engine EmbeddedRocksDB needs a PRIMARY KEY");
-    }
-    let names = key.iter().map(|element| definition.key_column(&element.expr, "PRIMARY KEY"));
-    let names = names.collect::<Result<Vec<String>>>()?;
-    Ok(names.iter().filter_map(|name| columns.position(name)).collect())
 }
 
 fn options_of(definition: &TableDefinition, cache: &SharedCache) -> Result<KvOptions> {
     let ttl_seconds = ttl_of(definition)?;
     Ok(KvOptions { ttl_seconds, cache: cache.clone(), ..KvOptions::default() })
-}
-
-/// The columns, with their values in rows that are older than a column.
-fn spec_of(definition: &TableDefinition, key: Vec<usize>) -> Result<KvSpec> {
-    let mut spec = KvSpec::new(definition.stored(), key)?;
-    for (at, column) in definition.stored_definitions().enumerate() {
-        match fill_of(definition, column)? {
-            Some(Fill::Value(value)) => spec.defaults[at] = value,
-            Some(Fill::Computed(expression)) => {
-                spec.computed[at] = Some(Arc::new(ComputedFill::of(expression, &spec.columns)));
-            }
-            None => {}
-        }
-    }
-    Ok(spec)
-}
-
-/// A DEFAULT that reads other columns.
-#[derive(Debug)]
-struct ComputedFill {
-    expression: Arc<dyn KeyExpression>,
-    inputs: Vec<usize>,
-}
-
-impl ComputedFill {
-    fn of(expression: Arc<dyn KeyExpression>, columns: &Columns) -> ComputedFill {
-        let inputs = expression.columns().iter().filter_map(|name| columns.position(name)).collect();
-        ComputedFill { expression, inputs }
-    }
-}
-
-impl ComputedDefault for ComputedFill {
-    fn inputs(&self) -> &[usize] {
-        &self.inputs
-    }
-
-    fn compute(&self, inputs: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
-        self.expression.evaluate(inputs, rows)
-    }
-}
-
-enum Reach {
-    /// One array a key column.
-    Keys(Vec<ArrayRef>),
-    Range(KeyRange),
 }
 
 /// The time to live: the first argument of the engine.
@@ -200,52 +108,9 @@ fn ttl_of(definition: &TableDefinition) -> Result<Option<u32>> {
     }
 }
 
-/// Every combination of the key columns' values; `None` if they are too many.
-fn product(columns: &[ArrayRef]) -> Result<Option<Vec<ArrayRef>>> {
-    if let [single] = columns {
-        return Ok((single.len() <= KEYS_MAX).then(|| vec![Arc::clone(single)]));
-    }
-    let count = columns.iter().try_fold(1_usize, |count, column| count.checked_mul(column.len()));
-    let Some(count) = count.filter(|&count| count <= KEYS_MAX) else {
-        return Ok(None);
-    };
-    let mut repeat = count;
-    let keys = columns.iter().map(|column| {
-        repeat /= column.len().max(1);
-        let run = repeat.max(1);
-        let indices = (0..count).map(|row| ((row / run) % column.len()) as u32);
-        take(column, &UInt32Array::from_iter_values(indices), None).map_err(Error::of_arrow)
-    });
-    keys.collect::<Result<Vec<_>>>().map(Some)
-}
-
-/// The range of keys that begin with `prefix` and whose next column meets the conditions.
-fn range<'a>(prefix: Vec<ArrayRef>, next: impl Iterator<Item = &'a ColumnCondition>) -> KeyRange {
-    let bound = |value: &ArrayRef| {
-        let mut columns = prefix.clone();
-        columns.push(Arc::clone(value));
-        columns
-    };
-    let mut range = if prefix.is_empty() { KeyRange::all() } else { KeyRange::prefix(prefix.clone()) };
-    for condition in next {
-        let ValueSet::Range { low, high } = &condition.values else { continue };
-        range = match low {
-            Some((value, true)) => range.from(bound(value)),
-            Some((value, false)) => range.after(bound(value)),
-            None => range,
-        };
-        range = match high {
-            Some((value, true)) => range.to(bound(value)),
-            Some((value, false)) => range.before(bound(value)),
-            None => range,
-        };
-    }
-    range
-}
-
 impl Table for EmbeddedRocksDbTable {
     fn engine(&self) -> &'static str {
-        "EmbeddedRocksDB"
+        ENGINE
     }
 
     fn definition(&self) -> Arc<TableDefinition> {
@@ -259,7 +124,7 @@ impl Table for EmbeddedRocksDbTable {
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
         let store = self.store.readable()?;
-        let source = match self.reach(&request.conditions)? {
+        let source = match reach(&self.key, &request.conditions)? {
             Reach::Keys(keys) => KeyValueSource::Keys {
                 store,
                 partitions: request.query.threads().min(keys[0].len().div_ceil(KEYS_A_BLOCK)).max(1),
@@ -307,7 +172,7 @@ impl Table for EmbeddedRocksDbTable {
         }
         // Held over both, so that a change begins with the columns of the definition.
         let mut current = self.definition.write();
-        self.store.add_columns(spec_of(&definition, self.key.clone())?)?;
+        self.store.add_columns(rows_spec(&definition, self.key.clone())?)?;
         *current = definition;
         Ok(())
     }

@@ -2,8 +2,9 @@
 //!
 //! - [`table`]: the contract of all engines; [`capability`]: what only some of them can do.
 //! - [`registry`]: opens a table by the name of its engine; [`opener`]: what the tables of a database share.
-//! - [`merge_tree`], [`embedded_rocksdb`], [`memory`], [`dictionary`]: one file an engine; [`virtual_table`]: tables that
+//! - [`merge_tree`], [`embedded_rocksdb`], [`memory`], [`dictionary`]: one file an engine, [`succinct`] a folder; [`virtual_table`]: tables that
 //!   live for one query.
+//! - [`rows_by_key`]: what the engines share that find rows by key.
 //! - [`change_lock`]: keeps INSERTs away from a table while its rows are changed in place.
 //! - [`definition`], [`create`]: a table's columns and clauses, from the CREATE statement.
 //! - [`key`], [`skip_index`], [`ttl`], [`fill`], [`codecs`], [`conversion`]: what a clause means for the storage.
@@ -29,7 +30,9 @@ mod opener;
 mod part_log;
 mod planning;
 mod registry;
+mod rows_by_key;
 mod skip_index;
+mod succinct;
 mod suspicious;
 mod table;
 mod ttl;
@@ -38,7 +41,8 @@ mod virtual_table;
 
 pub(crate) use basalt_kv::Found;
 pub(crate) use capability::{
-    ChangeableTable, CheckedPart, DerivedTable, OptimizeRequest, PartsTable, RowsChange, parts_of,
+    ChangeableTable, CheckedPart, DerivedTable, OptimizeRequest, PartsTable, PlacesTable, RowsChange,
+    parts_of,
 };
 pub(crate) use conversion::is_same_stored;
 pub(crate) use create::{column_of, definition_of};
@@ -51,5 +55,6 @@ pub(crate) use part_log::PartLogEntry;
 #[cfg(test)]
 pub(crate) use planning::plan_alone;
 pub(crate) use registry::ENGINES;
+pub(crate) use succinct::StepWatch;
 pub(crate) use table::{ColumnChange, InsertSettings, InsertSink, Table};
 pub(crate) use virtual_table::{FindsRows, VirtualTable};

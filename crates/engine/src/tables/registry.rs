@@ -13,6 +13,7 @@ use super::memory::MemoryTable;
 use super::merge_mode;
 use super::merge_tree::MergeTreeTable;
 use super::opener::TableOpener;
+use super::succinct::SuccinctTable;
 use super::table::Table;
 
 /// The table engines, as SQL names them.
@@ -23,6 +24,7 @@ pub(crate) const ENGINES: &[&str] = &[
     "Memory",
     "MergeTree",
     "ReplacingMergeTree",
+    "Succinct",
     "SummingMergeTree",
     "VersionedCollapsingMergeTree",
 ];
@@ -79,6 +81,7 @@ impl TableOpener {
             "EmbeddedRocksDB" => {
                 Ok(Arc::new(EmbeddedRocksDbTable::open(&self.storage, dir, definition, &self.cache)?))
             }
+            "Succinct" => Ok(Arc::new(SuccinctTable::open(self, dir, definition)?)),
             known if NOT_BUILT.contains(&known) => {
                 bail!(NotImplemented, "table engine {known} is not implemented")
             }

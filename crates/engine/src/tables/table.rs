@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Error, Result};
 
-use super::capability::{ChangeableTable, DerivedTable, KeyedTable, PartsTable, StoredTable};
+use super::capability::{ChangeableTable, DerivedTable, KeyedTable, PartsTable, PlacesTable, StoredTable};
 use super::definition::TableDefinition;
 use crate::scan::{BlockSource, ScanRequest, TableExpression};
 
@@ -119,6 +119,11 @@ pub(crate) trait Table: Send + Sync {
 
     /// The table as one that OPTIMIZE and CHECK TABLE work on.
     fn as_stored(&self) -> Option<&dyn StoredTable> {
+        None
+    }
+
+    /// The table as one of generations and segments.
+    fn as_places(&self) -> Option<&dyn PlacesTable> {
         None
     }
 

@@ -142,6 +142,11 @@ impl WorkControl {
         self.is_vertical.store(true, Ordering::Relaxed);
     }
 
+    /// Counts rows that were read by work on other storage than parts.
+    pub fn count_read(&self, rows: u64) {
+        self.metrics.count_rows(usize::try_from(rows).unwrap_or(usize::MAX), 0);
+    }
+
     pub(super) fn metrics(&self) -> &Arc<ReadMetrics> {
         &self.metrics
     }

@@ -185,6 +185,7 @@ fn scan(
         columns: positions.to_vec(),
         conditions,
         predicate: Predicate::Any,
+        texts: Vec::new(),
         filters: Vec::new(),
         limit: None,
         numbers: Vec::new(),
