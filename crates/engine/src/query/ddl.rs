@@ -7,7 +7,7 @@ use basalt_base::{Error, Result, bail};
 use basalt_sql::ast::{self, Statement};
 
 use super::{
-    alter, create_dictionary, create_table, create_view, delete, detach, drop, kill_mutation,
+    alter, backup, create_dictionary, create_table, create_view, delete, detach, drop, kill_mutation,
     named_collection, optimize, rename, update,
 };
 use crate::execution::Execution;
@@ -52,8 +52,10 @@ fn run_blocking(
         Statement::KillMutation { filter } => kill_mutation::kill_mutation(query, &filter),
         Statement::Detach(detach) => detach::detach(query, &detach),
         Statement::Attach { kind, name, if_not_exists } => detach::attach(query, kind, &name, if_not_exists),
-        Statement::Backup { .. } => Err(Error::not_implemented("BACKUP TABLE")),
-        Statement::Restore { .. } => Err(Error::not_implemented("RESTORE TABLE")),
+        Statement::Backup { table, to } => backup::backup(query, &table, &to),
+        Statement::Restore { table, new_name, from } => {
+            backup::restore(query, &table, new_name.as_ref(), &from)
+        }
         other => Err(Error::logical(format!("no executor for the statement `{other}`"))),
     }
 }

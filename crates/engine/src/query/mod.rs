@@ -5,6 +5,7 @@
 //! [`ddl`], [`show`], [`explain`]. The query log is written here, at the start and the end.
 
 mod alter;
+mod backup;
 mod check_table;
 mod create_dictionary;
 mod create_table;
