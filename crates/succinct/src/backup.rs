@@ -6,6 +6,7 @@ use basalt_base::fs::{RealStorage, Storage, publish_empty_dir};
 use basalt_base::{Error, FileAction, Result};
 
 use crate::table::{DATABASE_DIRECTORY, SEGMENTS_DIRECTORY, Table};
+use crate::waiting;
 
 /// Files that are never changed after they are written.
 const UNCHANGED: [&str; 2] = ["sst", "seg"];
@@ -14,7 +15,7 @@ impl Table {
     /// Copies the table as it is now into `dir`, an empty directory; durable when it returns.
     pub fn copy_to(&self, dir: &Path) -> Result<()> {
         // No segment is made or removed meanwhile: the records of the copy fit to its segments.
-        let _no_work = self.work.lock();
+        let _no_work = waiting::exclusive(&self.work)?;
         let version = self.version();
         let storage = &self.options.storage;
         let segments = dir.join(SEGMENTS_DIRECTORY);

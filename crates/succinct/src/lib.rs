@@ -43,6 +43,7 @@ mod statistics;
 mod stored;
 mod table;
 mod version;
+mod waiting;
 mod work;
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use crate::snapshot::Snapshot;
 use crate::spec::TableSpec;
 use crate::stored::{StoredSegment, number_of};
 use crate::version::Version;
+use crate::waiting;
 
 /// The directories below the table's own.
 pub(crate) const DATABASE_DIRECTORY: &str = "rocksdb";
@@ -158,14 +159,14 @@ impl Table {
     /// Like [`Table::begin_change`]. Other changes wait from here on until it is committed or dropped, so that the rows
     /// that are read meanwhile are those that are changed.
     pub fn begin_change_alone(self: &Arc<Self>, threads: usize) -> Result<Change> {
-        let alone = Alone::new(Arc::clone(self), |table| table.changes.write());
+        let alone = Alone::try_new(Arc::clone(self), |table| waiting::alone(&table.changes))?;
         Ok(Change { alone: Some(alone), ..self.begin_change(threads)? })
     }
 
     /// Removes all rows.
     pub fn truncate(&self) -> Result<()> {
-        let _no_work = self.work.lock();
-        let _alone = self.changes.write();
+        let _no_work = waiting::exclusive(&self.work)?;
+        let _alone = waiting::alone(&self.changes)?;
         let old = self.version();
         let next = Arc::new(Generation::new(&self.database, old.writing().number + 1, 0));
         self.database.create_family(next.family())?;
@@ -231,7 +232,10 @@ impl Change {
             return Ok(());
         }
         let table = &self.table;
-        let committing = self.alone.is_none().then(|| table.changes.read());
+        let committing = match self.alone {
+            Some(_) => None,
+            None => Some(waiting::shared(&table.changes)?),
+        };
         let writing = Arc::clone(table.version().writing());
         // Readers must not take the generation for an empty one from now on.
         writing.count_bytes(self.load.bytes());

@@ -17,6 +17,7 @@ use crate::spec::TableSpec;
 use crate::stored::{StoredSegment, path};
 use crate::table::Table;
 use crate::version::Version;
+use crate::waiting;
 
 /// Frozen generations that may wait for a build. With as many, the writing one grows instead.
 const FROZEN_MAX: usize = 8;
@@ -67,7 +68,7 @@ impl Table {
     /// Does the most urgent work: builds a segment of the oldest frozen generation, or merges segments. `false` if there
     /// is nothing to do.
     pub fn step(&self, watch: &dyn WorkWatch) -> Result<bool> {
-        let _alone = self.work.lock();
+        let _alone = waiting::exclusive(&self.work)?;
         self.noted(self.next_step(watch))
     }
 
@@ -87,7 +88,7 @@ impl Table {
 
     /// Freezes and builds all rows that are there, and merges: into one segment without dead rows, if `is_final`.
     pub fn optimize(&self, is_final: bool, watch: &dyn WorkWatch) -> Result<()> {
-        let _alone = self.work.lock();
+        let _alone = waiting::exclusive(&self.work)?;
         self.noted(self.all_steps(is_final, watch))
     }
 
