@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use basalt_base::{Result, bail};
 use basalt_kv::KvSpec;
+use basalt_kv::encoding::KeyEncoder;
 use basalt_segment::value::ColumnSample;
 use basalt_segment::value::StringEncoding;
 use basalt_segment::{ColumnSpec, SegmentSpec};
@@ -68,9 +69,21 @@ impl TableSpec {
     /// An error if the columns cannot be stored in this way.
     pub fn check(&self) -> Result<()> {
         self.rows.check()?;
+        self.check_groups()?;
+        self.check_indexes()?;
+        for column in &self.segment().columns {
+            ColumnSample::new(&column.data_type, CHECKED_SAMPLE_BYTES)?;
+        }
+        Ok(())
+    }
+
+    fn check_groups(&self) -> Result<()> {
         let columns = &self.rows.columns;
         let mut grouped = Vec::new();
         for group in &self.groups {
+            if group.columns.is_empty() {
+                bail!(BadArguments, "column group `{}` has no columns", group.name);
+            }
             for &column in &group.columns {
                 if grouped.contains(&column) {
                     bail!(BadArguments, "column `{}` is in two column groups", columns[column].name);
@@ -78,7 +91,30 @@ impl TableSpec {
                 grouped.push(column);
             }
         }
-        for &column in &self.trigrams {
+        Ok(())
+    }
+
+    fn check_indexes(&self) -> Result<()> {
+        let columns = &self.rows.columns;
+        for index in &self.indexes {
+            let name = &index.name;
+            if index.columns.is_empty() {
+                bail!(BadArguments, "index `{name}` has no columns");
+            }
+            for (at, column) in index.columns.iter().enumerate() {
+                if index.columns[..at].contains(column) {
+                    bail!(BadArguments, "column `{}` is twice in index `{name}`", columns[*column].name);
+                }
+                let ty = &columns[*column].ty;
+                if KeyEncoder::new([ty].into_iter()).is_err() {
+                    bail!(NotImplemented, "index `{name}` over type {ty} is not implemented");
+                }
+            }
+        }
+        for (at, &column) in self.trigrams.iter().enumerate() {
+            if self.trigrams[..at].contains(&column) {
+                bail!(BadArguments, "column `{}` has two indexes of trigrams", columns[column].name);
+            }
             if !matches!(self.place(column), ColumnPlace::Column(_)) {
                 bail!(
                     BadArguments,
@@ -86,9 +122,6 @@ impl TableSpec {
                     columns[column].name
                 );
             }
-        }
-        for column in &self.segment().columns {
-            ColumnSample::new(&column.data_type, CHECKED_SAMPLE_BYTES)?;
         }
         Ok(())
     }

@@ -20,6 +20,7 @@ pub(super) fn spec_of(definition: &TableDefinition) -> Result<TableSpec> {
     let mut spec = TableSpec::new(rows);
     let columns = definition.stored();
     spec.strings = definition.stored_definitions().map(strings_of).collect::<Result<_>>()?;
+    let mut index_names = Vec::new();
     for element in &definition.create.elements {
         if let TableElement::ColumnGroup { name, columns: members } = element {
             if spec.groups.iter().any(|group| group.name == *name) {
@@ -29,6 +30,10 @@ pub(super) fn spec_of(definition: &TableDefinition) -> Result<TableSpec> {
             spec.groups.push(ColumnGroup { name: name.clone(), columns: members.collect::<Result<_>>()? });
         }
         if let Some(index) = index_in(element) {
+            if index_names.contains(&&index.name) {
+                bail!(BadArguments, "there are two indexes `{}`", index.name);
+            }
+            index_names.push(&index.name);
             add_index(&mut spec, &columns, index)?;
         }
     }
@@ -48,9 +53,6 @@ fn add_index(spec: &mut TableSpec, columns: &Columns, index: &IndexDef) -> Resul
     });
     let members = members.collect::<Result<Vec<_>>>()?;
     match &index.kind {
-        None if spec.indexes.iter().any(|other| other.name == *name) => {
-            bail!(BadArguments, "there are two indexes `{name}`")
-        }
         None => spec.indexes.push(IndexSpec { name: name.clone(), columns: members }),
         Some(kind) if kind.name == TRIGRAM && kind.args.is_empty() => match members[..] {
             [column] if *columns[column].ty.stripped() == SqlType::String => spec.trigrams.push(column),
