@@ -3,8 +3,10 @@
 //!
 //! - [`table`]: the engine.
 //! - [`spec`]: the clauses of CREATE as columns, groups and indexes of the storage.
+//! - [`alter`]: what ALTER may change.
 //! - [`change`]: INSERTs and changes in place; [`watch`]: builds and merges as background work.
 
+mod alter;
 mod change;
 mod spec;
 mod table;

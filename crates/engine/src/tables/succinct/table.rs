@@ -18,6 +18,7 @@ use super::super::capability::{
 use super::super::fill::fill_of;
 use super::super::table::{ColumnChange, InsertSettings, InsertSink, Table};
 use super::super::{Found, TableDefinition, TableOpener};
+use super::alter::check_alter;
 use super::change::{ChangedRows, InsertedRows};
 use super::spec::spec_of;
 use super::watch::StepWatch;
@@ -123,20 +124,14 @@ impl Table for SuccinctTable {
     }
 
     fn alter(&self, changes: &[ColumnChange], definition: Arc<TableDefinition>) -> Result<()> {
-        match changes {
-            [ColumnChange::Describe] => return self.set_definition(definition),
-            [ColumnChange::Add { name }] => {
-                let columns = definition.stored();
-                if columns.last().is_none_or(|last| last.name != *name) {
-                    return Err(self.refuses("ADD COLUMN before another column"));
-                }
-            }
-            _ => return Err(self.refuses("this ALTER")),
-        }
+        check_alter(&self.definition(), changes, &definition).map_err(|what| self.refuses(&what))?;
         let spec = spec_of(&definition)?;
+        // Held over all, so that a change begins with the columns of the definition.
+        let mut current = self.definition.write();
         self.storage.readable()?.add_columns(spec.clone())?;
         *self.spec.write() = spec;
-        self.set_definition(definition)
+        *current = definition;
+        Ok(())
     }
 
     fn total_rows(&self) -> Option<u64> {
