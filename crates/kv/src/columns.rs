@@ -137,6 +137,7 @@ impl<'a> ColumnReader<'a> {
 }
 
 /// The unread part of a row's bytes.
+#[derive(Clone)]
 pub(crate) struct Cursor<'a> {
     rest: &'a [u8],
 }

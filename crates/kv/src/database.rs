@@ -14,6 +14,7 @@ use rocksdb::{BoundColumnFamily, DB, DEFAULT_COLUMN_FAMILY_NAME, Options, WriteB
 use crate::error::failed;
 use crate::options::KvOptions;
 use crate::recovery::{Acknowledged, AcknowledgedFile, ManifestPlace, check};
+use crate::row_encoding::StoredRow;
 use crate::snapshot::Snapshot;
 
 /// The directory inside the database's for loads in progress.
@@ -121,6 +122,18 @@ impl Database {
         written.iter().for_each(|(name, record)| changes.put(name, record));
         removed.iter().for_each(|name| changes.delete(name));
         self.write(changes, "writing its records")
+    }
+
+    /// Calls `visit` with the newest row of an encoded key in `family`, if there is one.
+    pub fn get<T>(
+        &self,
+        family: &str,
+        key: &[u8],
+        visit: impl FnOnce(StoredRow<'_>) -> T,
+    ) -> Result<Option<T>> {
+        let row = self.db().get_pinned_cf(&self.family(family)?, key);
+        let row = row.map_err(|error| self.failed("looking up a key", &error))?;
+        Ok(row.map(|row| visit(StoredRow::of(&row))))
     }
 
     /// All families as they are now.

@@ -132,6 +132,24 @@ impl KeyEncoder {
         Ok(keys)
     }
 
+    /// Appends a key to `out`. Of each column there are the bytes of the value: those of a string, or of a number in
+    /// little-endian order; `None` for NULL.
+    pub fn encode_one(&self, values: &[Option<&[u8]>], out: &mut Vec<u8>) -> Result<()> {
+        if values.len() != self.parts.len() {
+            bail!(
+                NumberOfColumnsDoesntMatch,
+                "the key has {} columns, not {}",
+                self.parts.len(),
+                values.len()
+            );
+        }
+        for (position, (part, value)) in self.parts.iter().zip(values).enumerate() {
+            part.check_value(*value)?;
+            part.encode_value(*value, position + 1 == self.parts.len(), out);
+        }
+        Ok(())
+    }
+
     /// Decodes the columns of a key into the builders that `targets` names.
     pub fn decode(
         &self,
@@ -155,6 +173,17 @@ impl KeyEncoder {
 }
 
 impl Form {
+    /// The bytes of a value, if all have as many.
+    fn width(self) -> Option<usize> {
+        match self {
+            Form::Boolean => Some(1),
+            Form::Unsigned(width) | Form::Signed(width) | Form::Float(width) | Form::Bytes(width) => {
+                Some(width)
+            }
+            Form::String => None,
+        }
+    }
+
     fn of(ty: &SqlType) -> Result<Form> {
         let plain = ty.stripped();
         let carrier = plain.carrier();
@@ -197,22 +226,43 @@ impl KeyPart {
         Ok(())
     }
 
-    fn encode(&self, reader: &ColumnReader<'_>, row: usize, is_last: bool, out: &mut Vec<u8>) {
-        if self.nullable {
-            let is_null = reader.is_null(row);
-            out.push(if is_null { IS_NULL } else { IS_VALUE });
-            if is_null {
-                return;
+    /// An error if `value` has another width than the type.
+    fn check_value(&self, value: Option<&[u8]>) -> Result<()> {
+        let Some(value) = value else {
+            if self.nullable {
+                return Ok(());
             }
+            bail!(CannotInsertNullInOrdinaryColumn, "a key of type {} cannot be NULL", self.ty);
+        };
+        match self.form.width() {
+            Some(width) if width != value.len() => {
+                bail!(TypeMismatch, "a key of type {} has {width} bytes, not {}", self.ty, value.len())
+            }
+            _ => Ok(()),
         }
+    }
+
+    fn encode(&self, reader: &ColumnReader<'_>, row: usize, is_last: bool, out: &mut Vec<u8>) {
+        let flag = [u8::from(reader.boolean(row).unwrap_or_default())];
+        let value = match self.form {
+            _ if reader.is_null(row) => None,
+            Form::Boolean => Some(&flag[..]),
+            Form::String => reader.string(row),
+            _ => reader.fixed(row),
+        };
+        self.encode_value(value, is_last, out);
+    }
+
+    #[inline]
+    fn encode_value(&self, value: Option<&[u8]>, is_last: bool, out: &mut Vec<u8>) {
+        if self.nullable {
+            out.push(if value.is_some() { IS_VALUE } else { IS_NULL });
+        }
+        let Some(value) = value else { return };
         match self.form {
-            Form::Boolean => out.push(u8::from(reader.boolean(row).unwrap_or_default())),
-            Form::String if is_last => out.extend_from_slice(reader.string(row).unwrap_or_default()),
-            Form::String => escape(reader.string(row).unwrap_or_default(), out),
-            Form::Bytes(_) => out.extend_from_slice(reader.fixed(row).unwrap_or_default()),
-            Form::Unsigned(_) | Form::Signed(_) | Form::Float(_) => {
-                self.form.turn(reader.fixed(row).unwrap_or_default(), out);
-            }
+            Form::String if !is_last => escape(value, out),
+            Form::Boolean | Form::String | Form::Bytes(_) => out.extend_from_slice(value),
+            Form::Unsigned(_) | Form::Signed(_) | Form::Float(_) => self.form.turn(value, out),
         }
     }
 

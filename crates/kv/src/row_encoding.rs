@@ -81,17 +81,124 @@ impl<'a> RowWriter<'a> {
                 out.extend_from_slice(&written.to_le_bytes());
             }
         }
-        write_varint(self.columns.len() as u64, out);
-        let bitmap = out.len();
-        out.resize(bitmap + self.columns.len().div_ceil(8), 0);
+        let nulls = NullBitmap::begin(self.columns.len(), out);
         for (position, column) in self.columns.iter().enumerate() {
             if column.is_null(row) {
-                out[bitmap + position / 8] |= 1 << (position % 8);
+                nulls.set(position, out);
             } else {
                 column.write(row, out);
             }
         }
     }
+}
+
+/// Where the bitmap of NULLs is in a row that is being written.
+#[derive(Clone, Copy)]
+struct NullBitmap {
+    at: usize,
+}
+
+impl NullBitmap {
+    /// Appends the number of columns and a bitmap without NULLs.
+    fn begin(columns: usize, out: &mut Vec<u8>) -> NullBitmap {
+        write_varint(columns as u64, out);
+        let at = out.len();
+        out.resize(at + columns.div_ceil(8), 0);
+        NullBitmap { at }
+    }
+
+    fn set(self, position: usize, out: &mut [u8]) {
+        out[self.at + position / 8] |= 1 << (position % 8);
+    }
+}
+
+/// Writes a row from the bytes of its values, which come from elsewhere than arrays.
+pub struct RowFields {
+    nulls: NullBitmap,
+    position: usize,
+}
+
+impl RowFields {
+    /// Begins a row of `columns` columns, that does not expire, at the end of `out`.
+    pub fn begin(columns: usize, out: &mut Vec<u8>) -> RowFields {
+        out.push(PLAIN);
+        RowFields { nulls: NullBitmap::begin(columns, out), position: 0 }
+    }
+
+    /// Adds the next column, which `append` appends: the bytes of its value, of a string without its length. It returns
+    /// `false` for NULL.
+    #[inline]
+    pub fn push(
+        &mut self,
+        is_string: bool,
+        out: &mut Vec<u8>,
+        append: impl FnOnce(&mut Vec<u8>) -> Result<bool>,
+    ) -> Result<()> {
+        let start = out.len();
+        if !append(out)? {
+            self.nulls.set(self.position, out);
+        } else if is_string {
+            prefix_length(start, out);
+        }
+        self.position += 1;
+        Ok(())
+    }
+
+    /// Adds the next column by its encoded bytes.
+    #[inline]
+    pub fn push_encoded(&mut self, value: Option<&[u8]>, out: &mut Vec<u8>) {
+        match value {
+            Some(value) => out.extend_from_slice(value),
+            None => self.nulls.set(self.position, out),
+        }
+        self.position += 1;
+    }
+}
+
+/// The columns of encoded rows, for a reader that wants their bytes.
+pub struct RowLayout {
+    carriers: Vec<DataType>,
+}
+
+impl RowLayout {
+    /// `carriers` are the value columns in order.
+    pub fn new(carriers: Vec<DataType>) -> RowLayout {
+        RowLayout { carriers }
+    }
+
+    /// Whether the row has all columns.
+    pub fn is_whole(&self, row: &[u8]) -> Result<bool, Corrupt> {
+        let mut cursor = Cursor::new(row);
+        read_written(&mut cursor)?;
+        Ok(cursor.varint()? == self.carriers.len() as u64)
+    }
+
+    /// Calls `visit` with the encoded bytes of each column that the row has, in order; with `None` for NULL.
+    pub fn each<'r>(&self, row: &'r [u8], mut visit: impl FnMut(Option<&'r [u8]>)) -> Result<(), Corrupt> {
+        let mut cursor = Cursor::new(row);
+        read_written(&mut cursor)?;
+        let (found, expected) = (cursor.varint()?, self.carriers.len());
+        let columns = usize::try_from(found).ok().filter(|&columns| columns <= expected);
+        let columns = columns.ok_or(Corrupt::Columns { found, expected })?;
+        let nulls = cursor.take(columns.div_ceil(8))?;
+        for (position, carrier) in self.carriers[..columns].iter().enumerate() {
+            if nulls[position / 8] >> (position % 8) & 1 == 1 {
+                visit(None);
+                continue;
+            }
+            let start = cursor.clone().rest();
+            skip(carrier, &mut cursor)?;
+            visit(Some(&start[..start.len() - cursor.remaining()]));
+        }
+        Ok(())
+    }
+}
+
+/// Puts the number of the bytes from `start` on before them.
+fn prefix_length(start: usize, out: &mut Vec<u8>) {
+    let length = out.len() - start;
+    write_varint(length as u64, out);
+    out[start..].rotate_left(length);
 }
 
 /// Decodes rows into column builders.

@@ -8,6 +8,7 @@ use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, Int32Array, Record
 use arrow::datatypes::{Int32Type, UInt64Type};
 use basalt_base::fs::Storage;
 use basalt_base::{Column, Columns, Result, SqlType};
+use basalt_kv::encoding::RowAssembler;
 use basalt_kv::{ByteRange, Direction, KvOptions, KvSpec, SharedCache};
 use basalt_segment::file::Access;
 
@@ -158,6 +159,26 @@ pub(crate) fn check_same(snapshot: &Arc<Snapshot>, model: &Model, asked: &[Key])
         assert_eq!(row, model.get_key_value(key).map(|(key, row)| (key.clone(), row.clone())));
     }
     check_ranges(snapshot, &all, asked);
+}
+
+/// Single rows are those of the model.
+pub(crate) fn check_records(table: &Arc<Table>, model: &Model, asked: &[Key]) {
+    let (mut records, spec) = (table.records(), table.spec());
+    let encoder = spec.rows.key_encoder().expect("a key");
+    for key in asked {
+        let (mut encoded, mut record) = (Vec::new(), Vec::new());
+        let values = [Some(&key.0.to_le_bytes()[..]), Some(&key.1[..])];
+        encoder.encode_one(&values, &mut encoded).expect("a key");
+        assert_eq!(encoder.encode(&key_arrays(std::slice::from_ref(key))).expect("a key").get(0), encoded);
+        let is_there = records.read(&encoded, &mut record).expect("a readable table");
+        let mut assembler = RowAssembler::new(&spec.rows, &ALL).expect("columns");
+        if is_there {
+            assembler.push(&encoded, &record).expect("a row");
+        }
+        let found = rows_of(assembler.finish().expect("rows").columns());
+        let expected = model.get_key_value(key).map(|(key, row)| (key.clone(), row.clone()));
+        assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
+    }
 }
 
 fn check_ranges(snapshot: &Arc<Snapshot>, all: &[(Key, Row)], asked: &[Key]) {

@@ -36,21 +36,28 @@ impl Snapshot {
         let encoded = encoder.encode(keys)?;
         let order = sorted(&encoded);
         let parts = parts(&order, threads);
-        let batches = |part: &&[Vec<u32>]| self.get_part(&encoded, part, projection);
+        let batches = |part: &&[Vec<u32>]| {
+            let keys: Vec<&[u8]> = part.iter().map(|asked| encoded.get(asked[0] as usize)).collect();
+            self.get_part(&keys, part, projection)
+        };
         let found = match parts.as_slice() {
-            [] => vec![self.get_part(&encoded, &[], projection)],
+            [] => vec![self.get_part(&[], &[], projection)],
             parts => parallel::map(parts.iter(), threads, batches),
         };
         merged(found.into_iter().collect::<Result<_>>()?, encoded.len())
     }
 
+    /// The columns at `projection` of the row with an encoded key; a batch without rows if there is none.
+    pub(crate) fn get_one(&self, key: &[u8], projection: &[usize]) -> Result<RecordBatch> {
+        Ok(self.get_part(&[key], &[vec![0]], projection)?.rows)
+    }
+
     /// The rows of ascending distinct keys, each with the positions at which it was asked for.
-    fn get_part(&self, encoded: &EncodedKeys, asked: &[Vec<u32>], projection: &[usize]) -> Result<FoundPart> {
+    fn get_part(&self, keys: &[&[u8]], asked: &[Vec<u32>], projection: &[usize]) -> Result<FoundPart> {
         let mut assembler = RowAssembler::new(&self.spec.rows, projection)?;
         let columns = SegmentColumns::new(&self.spec, projection)?;
-        let keys: Vec<&[u8]> = asked.iter().map(|asked| encoded.get(asked[0] as usize)).collect();
         let mut search = Search { found: vec![None; keys.len()], left: (0..keys.len()).collect() };
-        self.find_fresh(&keys, &mut search, &mut assembler)?;
+        self.find_fresh(keys, &mut search, &mut assembler)?;
         let mut sources = Vec::new();
         if !assembler.is_empty() {
             sources.push(assembler.finish()?.columns().to_vec());
@@ -59,7 +66,7 @@ impl Snapshot {
             if search.left.is_empty() {
                 break;
             }
-            let ranks = search.find_in(stored.segment(), &keys, sources.len())?;
+            let ranks = search.find_in(stored.segment(), keys, sources.len())?;
             if !ranks.is_empty() {
                 sources.push(columns.read(stored.segment(), &Picked::List(&ranks))?);
             }

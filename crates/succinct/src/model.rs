@@ -6,7 +6,7 @@ use std::sync::Arc;
 use basalt_base::fs::{RealStorage, Storage};
 use proptest::prelude::*;
 
-use crate::fixture::{Key, Model, Row, Unwatched, batch, check_same, delete, insert, open};
+use crate::fixture::{Key, Model, Row, Unwatched, batch, check_records, check_same, delete, insert, open};
 use crate::{PlaceState, Snapshot, Table};
 
 #[derive(Clone, Debug)]
@@ -90,6 +90,7 @@ fn check(ops: &[Op], asked: &[Key]) {
             _ => {}
         }
         check_same(&table.snapshot(), &model, asked);
+        check_records(&table, &model, asked);
     }
     check_snapshots(&mut snapshots, asked);
     check_files(directory.path(), &table);

@@ -24,6 +24,7 @@ use arrow::datatypes::DataType;
 use basalt_base::string_views::gather;
 use basalt_base::{Error, Result, query};
 
+use super::array_value::append_array_value;
 use super::image::append_images;
 use super::store::{ColumnStore, OpenNested, StoreBuilder, StringStore};
 use crate::bits::array::{PackedArray, PackedArrayBuilder};
@@ -182,11 +183,23 @@ impl Codes {
         Ok(Codes { codes, values: values.scan(0..count)?, stored_bytes, place })
     }
 
+    /// The code of `rank`, less than the number of values.
+    #[inline]
+    fn code(&self, rank: Rank) -> Result<usize> {
+        let code = code(self.codes.get(rank, &mut Vec::new())?);
+        if code as usize >= self.values.len() { Err(self.no_code(code)) } else { Ok(code as usize) }
+    }
+
+    #[cold]
+    fn no_code(&self, code: u32) -> Error {
+        self.place.corrupt(format!("the code {code} of {} values", self.values.len()))
+    }
+
     /// The values of codes, which are compared with their count.
     fn values_of(&self, codes: Vec<u32>) -> Result<ArrayRef> {
         let count = self.values.len();
         if let Some(code) = codes.iter().find(|&&code| code as usize >= count) {
-            return Err(self.place.corrupt(format!("the code {code} of {count} values")));
+            return Err(self.no_code(*code));
         }
         match self.values.as_binary_view_opt() {
             Some(strings) => Ok(Arc::new(gather(strings, &codes, None))),
@@ -227,6 +240,10 @@ impl ColumnStore for Codes {
         self.values_of(codes)
     }
 
+    fn append_value(&self, rank: Rank, out: &mut Vec<u8>) -> Result<bool> {
+        append_array_value(&self.values, self.code(rank)?, out)
+    }
+
     fn as_strings(&self) -> Option<&dyn StringStore> {
         self.values.as_binary_view_opt().map(|_| self as &dyn StringStore)
     }
@@ -238,14 +255,7 @@ impl ColumnStore for Codes {
 
 impl StringStore for Codes {
     fn append(&self, rank: Rank, out: &mut Vec<u8>) -> Result<()> {
-        let code = code(self.codes.get(rank, &mut Vec::new())?) as usize;
-        match self.values.as_binary_view_opt().filter(|values| code < values.len()) {
-            Some(values) => out.extend_from_slice(values.value(code)),
-            None => {
-                return Err(self.place.corrupt(format!("the code {code} of {} values", self.values.len())));
-            }
-        }
-        Ok(())
+        self.append_value(rank, out).map(|_| ())
     }
 }
 

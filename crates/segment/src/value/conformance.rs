@@ -6,6 +6,7 @@ use arrow::array::{Array, ArrayRef, UInt32Array, new_empty_array};
 use arrow::datatypes::DataType;
 use basalt_base::Result;
 
+use super::array_value::append_array_value;
 use super::{ColumnSample, ColumnStore, StoreBuilder, StringEncoding, choose, open};
 use crate::file::Access;
 use crate::file::testing::{Parts, TestDir, each_damage};
@@ -66,6 +67,7 @@ fn check_store(store: &dyn ColumnStore, all: &ArrayRef) {
         assert_eq!(&found, &expected);
         assert_eq!(found.data_type(), all.data_type());
     }
+    check_single_values(store, all, step);
     if let Some(strings) = store.as_strings() {
         let views = arrow::array::AsArray::as_binary_view(all);
         for rank in (0..rows).step_by(step).filter(|&rank| views.is_valid(rank)) {
@@ -77,6 +79,20 @@ fn check_store(store: &dyn ColumnStore, all: &ArrayRef) {
     }
 }
 
+/// The bytes of single values are those of the array.
+fn check_single_values(store: &dyn ColumnStore, all: &ArrayRef, step: usize) {
+    if matches!(all.data_type(), DataType::List(_) | DataType::Struct(_) | DataType::Null) {
+        return;
+    }
+    for rank in (0..all.len()).step_by(step) {
+        let (mut found, mut expected) = (Vec::new(), Vec::new());
+        let is_there = append_array_value(all, rank, &mut expected).expect("a value");
+        assert_eq!(store.append_value(rank as u32, &mut found).expect("it is there"), is_there);
+        assert_eq!(found, expected, "row {rank}");
+    }
+    assert!(store.append_value(all.len() as u32 + 1, &mut Vec::new()).is_err());
+}
+
 /// Files with a flipped bit or a shortened section, whose checksums are right, give an error or some values.
 pub(crate) fn check_damage(parts: &[Parts], rows: u32, data_type: &DataType, dir: &TestDir) {
     each_damage(parts, |parts| {
@@ -86,6 +102,7 @@ pub(crate) fn check_damage(parts: &[Parts], rows: u32, data_type: &DataType, dir
             let ranks: Vec<u32> = (0..rows).collect();
             let taken = store.take(&ranks).map(|values| assert_eq!(values.len(), rows as usize));
             let scanned = store.scan(0..rows).map(|values| assert_eq!(values.len(), rows as usize));
+            let _ = ranks.iter().try_for_each(|&rank| store.append_value(rank, &mut Vec::new()).map(|_| ()));
             if let Some(strings) = store.as_strings() {
                 let _ = ranks.iter().try_for_each(|&rank| strings.append(rank, &mut Vec::new()));
             }

@@ -15,7 +15,7 @@ use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, P
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{
     DataType, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type, i256,
+    Int64Type, ToByteSlice, UInt8Type, UInt16Type, UInt32Type, UInt64Type, i256,
 };
 use basalt_base::{Error, Result};
 
@@ -278,6 +278,18 @@ impl ImageArray for Flags {
     fn finish(self: Box<Self>, _: &DataType) -> ArrayRef {
         Arc::new(BooleanArray::new(BooleanBuffer::collect_bool(self.0.len(), |at| self.0[at]), None))
     }
+}
+
+/// Appends the value of `image` to `out`, in little-endian order.
+pub(super) fn append_image(data_type: &DataType, image: u64, out: &mut Vec<u8>) -> Result<()> {
+    if *data_type == DataType::Boolean {
+        out.push(u8::from(image != 0));
+        return Ok(());
+    }
+    with_image_type!(data_type, T => {
+        out.extend_from_slice(T::value(image).to_byte_slice());
+        Ok(())
+    }, Err(no_images(data_type)))
 }
 
 /// The array of all `images`.

@@ -16,8 +16,9 @@
 //! | `onpair`, `long_match`, `archive`, `folded` | [`strings`] | compressed strings |
 //! | `list`, `struct`, `nothing` | of the same name | nested types |
 //!
-//! [`numbers`] turns encodings of [images](image) into stores of numbers. [`nulls`] adds NULLs to any store.
+//! [`numbers`] turns encodings of [images](image) into stores of numbers; [`array_value`] has the bytes of one value. [`nulls`] adds NULLs to any store.
 
+mod array_value;
 mod bound;
 mod byte_stats;
 mod choice;

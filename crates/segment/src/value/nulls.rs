@@ -207,6 +207,10 @@ impl ColumnStore for Nulls {
         Nulls::with_nulls(&values, nulls)
     }
 
+    fn append_value(&self, rank: Rank, out: &mut Vec<u8>) -> Result<bool> {
+        if self.set.has(rank) { Ok(false) } else { self.values.append_value(rank, out) }
+    }
+
     fn as_strings(&self) -> Option<&dyn super::store::StringStore> {
         self.values.as_strings()
     }

@@ -12,7 +12,7 @@ use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;
 use basalt_base::{Error, Result, query};
 
-use super::image::{append_images, image_array};
+use super::image::{append_image, append_images, image_array};
 use super::store::{ColumnStore, StoreBuilder};
 use crate::Rank;
 use crate::file::PendingComponent;
@@ -145,6 +145,13 @@ impl<I: Images> ColumnStore for NumberStore<I> {
             at += count;
         }
         Ok(array.finish(&self.data_type))
+    }
+
+    fn append_value(&self, rank: Rank, out: &mut Vec<u8>) -> Result<bool> {
+        let mut images = Vec::with_capacity(1);
+        self.images.take(&[rank], &mut images)?;
+        images.iter().try_for_each(|&image| append_image(&self.data_type, image, out))?;
+        Ok(true)
     }
 
     fn stored_bytes(&self) -> u64 {

@@ -8,6 +8,7 @@ use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 use basalt_base::Result;
 
+use super::array_value::append_array_value;
 use crate::Rank;
 use crate::file::PendingComponent;
 use crate::search::TokenStrings;
@@ -29,6 +30,15 @@ pub trait ColumnStore: Send + Sync + fmt::Debug {
 
     /// The values of consecutive ranks.
     fn scan(&self, ranks: Range<Rank>) -> Result<ArrayRef>;
+
+    /// Appends the bytes of the value of `rank` to `out`: those of a string, or of a number in little-endian order.
+    /// `false`, and nothing more, if it is NULL. Arrays and tuples have no such bytes.
+    fn append_value(&self, rank: Rank, out: &mut Vec<u8>) -> Result<bool> {
+        match self.as_strings() {
+            Some(strings) => strings.append(rank, out).map(|()| true),
+            None => append_array_value(&self.take(&[rank])?, 0, out),
+        }
+    }
 
     /// The store of the strings itself, if that is what it holds: strings can be searched and read one at a time.
     fn as_strings(&self) -> Option<&dyn StringStore> {
