@@ -5,8 +5,12 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, BinaryViewBuilder, Float32Builder, RecordBatch, UInt32Builder};
 use arrow::datatypes::DataType;
 use basalt_base::{Column, Columns, SqlType};
+use basalt_kv::encoding::KeyEncoder;
 
 use crate::store::Result;
+
+/// The most columns of a key.
+const KEY_COLUMNS_MAX: usize = 8;
 
 /// Columns in the order of the file.
 pub(crate) struct Typed {
@@ -29,14 +33,25 @@ impl Typed {
         Rows { builders: self.columns.iter().map(|column| Builder::new(&column.ty)).collect(), count: 0 }
     }
 
-    /// The columns of one line: of its key, for example.
-    pub(crate) fn arrays(&self, texts: &[u8]) -> Result<Vec<ArrayRef>> {
-        let value = |(column, text): (&Column, &[u8])| {
-            let mut builder = Builder::new(&column.ty);
-            builder.push(text)?;
-            Ok(builder.finish())
-        };
-        self.columns.iter().zip(texts.split(|byte| *byte == b'\t')).map(value).collect()
+    /// Appends the encoded key of the texts of its columns.
+    pub(crate) fn encode_key(&self, texts: &[u8], encoder: &KeyEncoder, out: &mut Vec<u8>) -> Result<()> {
+        let mut numbers = [[0; 4]; KEY_COLUMNS_MAX];
+        let mut values = [None; KEY_COLUMNS_MAX];
+        let texts = texts.split(|byte| *byte == b'\t');
+        for ((column, text), (number, value)) in
+            self.columns.iter().zip(texts).zip(numbers.iter_mut().zip(&mut values))
+        {
+            *number = match column.ty.carrier() {
+                DataType::Float32 => std::str::from_utf8(text)?.parse::<f32>()?.to_le_bytes(),
+                DataType::UInt32 => seconds(text).ok_or("a time is expected")?.to_le_bytes(),
+                _ => {
+                    *value = Some(text);
+                    continue;
+                }
+            };
+            *value = Some(&number[..]);
+        }
+        Ok(encoder.encode_one(&values[..self.columns.len()], out)?)
     }
 
     pub(crate) fn batch(&self, rows: &mut Rows) -> Result<RecordBatch> {

@@ -9,12 +9,21 @@ use rocksdb::{
 
 use crate::arguments::RocksArguments;
 use crate::file::Records;
-use crate::store::{RecordStore, Result, Scanned};
+use crate::store::{RecordRead, RecordStore, Result, Scanned};
 
 const BLOOM_BITS_PER_KEY: f64 = 10.0;
 const BACKGROUND_JOBS: i32 = 2;
 const BATCH_RECORDS: usize = 1000;
 const READAHEAD_BYTES: usize = 2 << 20;
+
+/// Reads single records.
+struct RocksReader<'a>(&'a DB);
+
+impl RecordRead for RocksReader<'_> {
+    fn read(&mut self, key: &[u8]) -> Result<Option<usize>> {
+        Ok(self.0.get_pinned(key)?.map(|value| value.len()))
+    }
+}
 
 pub(crate) struct RocksStore {
     db: DB,
@@ -61,8 +70,8 @@ impl RecordStore for RocksStore {
         Ok(count)
     }
 
-    fn read(&self, key: &[u8], _: &mut Vec<u8>) -> Result<Option<usize>> {
-        Ok(self.db.get_pinned(key)?.map(|value| value.len()))
+    fn reader(&self) -> Box<dyn RecordRead + '_> {
+        Box::new(RocksReader(&self.db))
     }
 
     fn write(&self, key: &[u8], value: &[u8]) -> Result<()> {

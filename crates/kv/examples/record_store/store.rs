@@ -14,15 +14,20 @@ pub(crate) trait RecordStore: Sync {
     /// Puts all records into the empty store and brings it into the form in which it stays; has their number.
     fn load(&self, records: &mut Records) -> Result<u64>;
 
-    /// Reads the value of `key` to its end and has its length, or `None` if it is not there. `buffer` is for stores
-    /// that copy the value.
-    fn read(&self, key: &[u8], buffer: &mut Vec<u8>) -> Result<Option<usize>>;
+    /// What a thread reads single records with.
+    fn reader(&self) -> Box<dyn RecordRead + '_>;
 
     /// Inserts or replaces one record.
     fn write(&self, key: &[u8], value: &[u8]) -> Result<()>;
 
     /// Reads all records in the order of their keys.
     fn scan(&self) -> Result<Scanned>;
+}
+
+/// Reads single records.
+pub(crate) trait RecordRead: Send {
+    /// Reads the value of `key` to its end and has its length, or `None` if it is not there.
+    fn read(&mut self, key: &[u8]) -> Result<Option<usize>>;
 }
 
 /// What a scan has read.

@@ -7,14 +7,15 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use basalt_base::fs::RealStorage;
+use basalt_kv::encoding::KeyEncoder;
 use basalt_kv::{ByteRange, Direction, KvOptions, KvSpec, SharedCache};
 use basalt_segment::file::Access;
-use basalt_succinct::{ColumnGroup, Step, Table, TableOptions, TableSpec, WorkWatch};
+use basalt_succinct::{ColumnGroup, RecordReader, Step, Table, TableOptions, TableSpec, WorkWatch};
 
 use crate::arguments::Arguments;
 use crate::columns::{Typed, bytes};
 use crate::file::Records;
-use crate::store::{RecordStore, Result, Scanned};
+use crate::store::{RecordRead, RecordStore, Result, Scanned};
 
 const BATCH_ROWS: usize = 8192;
 const CHANGE_ROWS: u64 = 1 << 17;
@@ -29,7 +30,7 @@ pub(crate) struct SuccinctStore {
     table: Arc<Table>,
     columns: Typed,
     key: Typed,
-    values: Vec<usize>,
+    encoder: KeyEncoder,
     is_over: Arc<AtomicBool>,
     background: Option<JoinHandle<()>>,
 }
@@ -40,9 +41,9 @@ impl SuccinctStore {
         let key_columns: Vec<usize> = (0..arguments.key_columns).collect();
         let key = Typed { columns: columns.columns.project(&key_columns) };
         let mut spec = TableSpec::new(KvSpec::new(columns.columns.clone(), key_columns)?);
-        let values = spec.rows.value_positions();
+        let encoder = spec.rows.key_encoder()?;
         if arguments.succinct.grouped {
-            spec.groups = vec![ColumnGroup { name: "values".into(), columns: values.clone() }];
+            spec.groups = vec![ColumnGroup { name: "values".into(), columns: spec.rows.value_positions() }];
         }
         let cache = SharedCache::new(arguments.rocks.cache_bytes, arguments.rocks.write_buffer_bytes);
         let options = TableOptions {
@@ -56,7 +57,7 @@ impl SuccinctStore {
         let table = Arc::new(Table::open(directory, spec, options)?);
         let is_over = Arc::new(AtomicBool::new(false));
         let background = Some(spawn_background(Arc::clone(&table), Arc::clone(&is_over)));
-        Ok(SuccinctStore { table, columns, key, values, is_over, background })
+        Ok(SuccinctStore { table, columns, key, encoder, is_over, background })
     }
 }
 
@@ -101,9 +102,15 @@ impl RecordStore for SuccinctStore {
         Ok(count)
     }
 
-    fn read(&self, key: &[u8], _: &mut Vec<u8>) -> Result<Option<usize>> {
-        let found = self.table.snapshot().get(&self.key.arrays(key)?, &self.values, 1)?;
-        Ok((found.rows.num_rows() > 0).then(|| found.rows.columns().iter().map(bytes).sum::<u64>() as usize))
+    fn reader(&self) -> Box<dyn RecordRead + '_> {
+        let (records, columns) = (self.table.records(), &self.key);
+        Box::new(SuccinctReader {
+            records,
+            columns,
+            encoder: &self.encoder,
+            key: Vec::new(),
+            row: Vec::new(),
+        })
     }
 
     fn write(&self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -123,6 +130,24 @@ impl RecordStore for SuccinctStore {
             scanned.bytes += batch.columns().iter().map(bytes).sum::<u64>();
         }
         Ok(scanned)
+    }
+}
+
+/// Reads single rows by the texts of their keys.
+struct SuccinctReader<'a> {
+    records: RecordReader,
+    columns: &'a Typed,
+    encoder: &'a KeyEncoder,
+    key: Vec<u8>,
+    row: Vec<u8>,
+}
+
+impl RecordRead for SuccinctReader<'_> {
+    fn read(&mut self, key: &[u8]) -> Result<Option<usize>> {
+        self.key.clear();
+        self.row.clear();
+        self.columns.encode_key(key, self.encoder, &mut self.key)?;
+        Ok(self.records.read(&self.key, &mut self.row)?.then_some(self.row.len()))
     }
 }
 

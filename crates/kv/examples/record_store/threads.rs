@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::chance::Chance;
 use crate::file::Asked;
 use crate::histogram::Histogram;
-use crate::store::{RecordStore, Result};
+use crate::store::{RecordRead, RecordStore, Result};
 
 /// How much is done.
 #[derive(Clone, Copy)]
@@ -76,11 +76,10 @@ impl Done {
 /// One thread's view.
 struct Thread<'a> {
     store: &'a dyn RecordStore,
+    reader: Box<dyn RecordRead + 'a>,
     asked: &'a Asked,
     chance: Chance,
     done: Done,
-    /// The value that was read last.
-    buffer: Vec<u8>,
     /// The key that is written.
     key: Vec<u8>,
 }
@@ -89,10 +88,10 @@ impl<'a> Thread<'a> {
     fn new(store: &'a dyn RecordStore, asked: &'a Asked, seed: u64) -> Thread<'a> {
         Thread {
             store,
+            reader: store.reader(),
             asked,
             chance: Chance::new(seed),
             done: Done::nothing(),
-            buffer: Vec::new(),
             key: Vec::new(),
         }
     }
@@ -119,7 +118,7 @@ impl<'a> Thread<'a> {
     fn read(&mut self) -> Result<()> {
         let key = self.asked.keys.get(self.chance.below(self.asked.keys.len()));
         let started = Instant::now();
-        let found = self.store.read(key, &mut self.buffer)?;
+        let found = self.reader.read(key)?;
         self.done.reads.add(started.elapsed());
         match found {
             Some(bytes) => self.done.bytes += bytes as u64,
