@@ -62,6 +62,8 @@ pub struct Region {
     checks: Option<Box<BlockChecks>>,
     /// Set for a mapped file: detects that the file has become shorter.
     watched: Option<Watched>,
+    /// The last bytes of a mapped file when it was mapped.
+    end: u64,
 }
 
 /// The kind of pages.
@@ -82,6 +84,7 @@ impl Region {
                 pages: Pages::Own,
                 checks: None,
                 watched: None,
+                end: 0,
             });
         }
         if bytes >= HUGE_PAGE_BYTES {
@@ -89,7 +92,7 @@ impl Region {
         }
         let start = map(bytes, libc::PROT_READ | libc::PROT_WRITE, PRIVATE, -1)
             .map_err(|error| no_memory(bytes, &error))?;
-        Ok(Region { start, bytes, pages: Pages::Own, checks: None, watched: None })
+        Ok(Region { start, bytes, pages: Pages::Own, checks: None, watched: None, end: 0 })
     }
 
     /// `bytes` of zeroes, at least one, which begin at a huge page.
@@ -100,7 +103,7 @@ impl Region {
         let start = map(mapped, libc::PROT_READ | libc::PROT_WRITE, PRIVATE, -1)
             .map_err(|error| no_memory(bytes, &error))?;
         let start = align_to_huge_pages(start, bytes);
-        Ok(Region { start, bytes, pages: Pages::Own, checks: None, watched: None })
+        Ok(Region { start, bytes, pages: Pages::Own, checks: None, watched: None, end: 0 })
     }
 
     /// The bytes of `file`, which the system reads when they are first used.
@@ -109,11 +112,20 @@ impl Region {
             .map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
         if bytes == 0 {
             let pages = Pages::File(file);
-            return Ok(Region { start: NonNull::dangling(), bytes, pages, checks: None, watched: None });
+            return Ok(Region {
+                start: NonNull::dangling(),
+                bytes,
+                pages,
+                checks: None,
+                watched: None,
+                end: 0,
+            });
         }
         let start = map(bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd())?;
         let watched = Watched::of(start, bytes);
-        Ok(Region { start, bytes, pages: Pages::File(file), checks: None, watched })
+        let mut region = Region { start, bytes, pages: Pages::File(file), checks: None, watched, end: 0 };
+        region.end = region.last_word().unwrap_or_default();
+        Ok(region)
     }
 
     /// Adds checksums, which are compared when blocks are first used.
@@ -144,9 +156,7 @@ impl Region {
     /// mapped file were used, and before the result is.
     pub fn check_present(&self) -> Result<()> {
         let Some(watched) = &self.watched else { return Ok(()) };
-        if let Pages::File(file) = &self.pages
-            && file.metadata().is_ok_and(|now| now.len() < self.bytes as u64)
-        {
+        if self.is_shorter() {
             watched.lose();
         }
         if watched.is_lost() {
@@ -157,6 +167,24 @@ impl Region {
             ));
         }
         Ok(())
+    }
+
+    /// Whether the file became shorter within its last page, which then ends in zeroes. Other pages are gone: to touch
+    /// them is a fault.
+    fn is_shorter(&self) -> bool {
+        match (&self.pages, self.last_word()) {
+            // The end is as it was, which takes no system call to see.
+            (_, Some(word)) if word != 0 && word == self.end => false,
+            (Pages::File(file), _) => file.metadata().is_ok_and(|now| now.len() < self.bytes as u64),
+            (Pages::Own, _) => false,
+        }
+    }
+
+    /// The last bytes as they are in the file now.
+    fn last_word(&self) -> Option<u64> {
+        let at = self.bytes.checked_sub(size_of::<u64>())?;
+        // SAFETY: the word is inside the mapping. It is volatile because the system may clear the bytes.
+        Some(u64::from_le_bytes(unsafe { self.start.as_ptr().add(at).cast::<[u8; 8]>().read_volatile() }))
     }
 
     /// Whether its pages are a file's.
