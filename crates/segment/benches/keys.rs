@@ -70,7 +70,7 @@ fn write(keys: &[Vec<u8>]) -> Result<(SegmentFile, usize)> {
     keys.iter().try_for_each(|key| builder.push(key))?;
     let index = builder.finish()?;
     let build = start.elapsed().as_nanos() as usize / keys.len();
-    let mut reversed = SecondaryIndexBuilder::new("index/reversed", &place);
+    let mut reversed = SecondaryIndexBuilder::new("index/reversed", &place, 32 << 20);
     let mut filter = KeyFilterBuilder::new("filter", keys.len() as u64, &place);
     for (key, rank) in keys.iter().zip(0..) {
         let value: Vec<u8> = key.iter().rev().copied().collect();

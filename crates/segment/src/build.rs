@@ -6,7 +6,7 @@
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use basalt_base::fs::WritableFile;
-use basalt_base::{Error, Result, bail, query};
+use basalt_base::{Error, Result, bail, parallel, query};
 
 use crate::ROWS_MAX;
 use crate::Rank;
@@ -19,9 +19,32 @@ use crate::spec::{ColumnSpec, FILTER, KEY, SegmentSpec, TOMBSTONES, index_compon
 use crate::trigram::TrigramBuilder;
 use crate::value::{ColumnSample, StoreBuilder, ZonesBuilder, choose};
 
-/// The bytes of the samples of all columns together.
-const SAMPLE_BYTES: usize = 128 << 20;
-const SAMPLE_BYTES_MIN: usize = 1 << 20;
+/// Shares of the memory: samples of all columns together, and entries of each secondary index that are sorted.
+const SAMPLE_PART: usize = 4;
+const SORT_PART: usize = 16;
+const PART_BYTES_MIN: usize = 1 << 20;
+const PART_BYTES_MAX: usize = 1 << 30;
+
+/// How much a build may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BuildOptions {
+    /// Bytes of samples and of sorted runs. Dictionaries and blocks come on top; their sizes have bounds.
+    pub memory_bytes: usize,
+    /// Columns and indexes are encoded on so many threads, with the caller's.
+    pub threads: usize,
+}
+
+impl BuildOptions {
+    fn part(self, part: usize) -> usize {
+        (self.memory_bytes / part).clamp(PART_BYTES_MIN, PART_BYTES_MAX)
+    }
+}
+
+impl Default for BuildOptions {
+    fn default() -> BuildOptions {
+        BuildOptions { memory_bytes: 512 << 20, threads: 1 }
+    }
+}
 
 /// A segment that was built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,11 +61,12 @@ pub fn build(
     spec: &SegmentSpec,
     segment: u64,
     place: &SpoolPlace,
+    options: BuildOptions,
     out: &mut dyn WritableFile,
 ) -> Result<Built> {
-    let mut samples = Samples::new(spec)?;
+    let mut samples = Samples::new(spec, options.part(SAMPLE_PART))?;
     source.read(&mut |block| samples.add(spec, block))?;
-    let mut encoders = Encoders::new(samples, spec, place)?;
+    let mut encoders = Encoders::new(samples, spec, place, options)?;
     source.read(&mut |block| encoders.push(spec, block))?;
     let (rows, tombstones) = (encoders.rows, encoders.tombstone_count);
     let mut writer = SegmentWriter::begin(out, segment, Features::default())?;
@@ -61,8 +85,8 @@ struct Samples {
 }
 
 impl Samples {
-    fn new(spec: &SegmentSpec) -> Result<Samples> {
-        let bytes = (SAMPLE_BYTES / spec.columns.len().max(1)).max(SAMPLE_BYTES_MIN);
+    fn new(spec: &SegmentSpec, bytes: usize) -> Result<Samples> {
+        let bytes = (bytes / spec.columns.len().max(1)).max(PART_BYTES_MIN);
         let columns = spec.columns.iter().map(|column| ColumnSample::new(&column.data_type, bytes));
         Ok(Samples { keys: KeySample::default(), columns: columns.collect::<Result<_>>()? })
     }
@@ -105,7 +129,11 @@ struct Encoders {
     columns: Vec<ColumnEncoder>,
     indexes: Vec<SecondaryIndexBuilder>,
     tombstones: RanksBuilder,
+    threads: usize,
 }
+
+/// What one thread does for a block of rows.
+type Task<'a> = Box<dyn FnOnce() -> Result<()> + Send + 'a>;
 
 /// The builders of a column.
 struct ColumnEncoder {
@@ -115,12 +143,18 @@ struct ColumnEncoder {
 }
 
 impl Encoders {
-    fn new(samples: Samples, spec: &SegmentSpec, place: &SpoolPlace) -> Result<Encoders> {
+    fn new(
+        samples: Samples,
+        spec: &SegmentSpec,
+        place: &SpoolPlace,
+        options: BuildOptions,
+    ) -> Result<Encoders> {
         let columns = spec.columns.iter().zip(&samples.columns);
         let columns = columns.map(|(column, sample)| ColumnEncoder::new(column, sample, place));
         let columns = columns.collect::<Result<_>>()?;
-        let indexes =
-            spec.indexes.iter().map(|name| SecondaryIndexBuilder::new(&index_component(name), place));
+        let sorted = options.part(SORT_PART);
+        let index = |name: &String| SecondaryIndexBuilder::new(&index_component(name), place, sorted);
+        let indexes = spec.indexes.iter().map(index);
         Ok(Encoders {
             rows: 0,
             tombstone_count: 0,
@@ -129,24 +163,33 @@ impl Encoders {
             columns,
             indexes: indexes.collect(),
             tombstones: RanksBuilder::new(place),
+            threads: options.threads,
         })
     }
 
     fn push(&mut self, spec: &SegmentSpec, block: &RowBlock) -> Result<()> {
         check_block(spec, block)?;
-        for key in block.keys.iter().flatten() {
-            self.keys.push(key)?;
-            self.filter.push(key)?;
-        }
+        let (rows, keys, filter) = (self.rows, &mut self.keys, &mut self.filter);
+        let mut tasks: Vec<Task<'_>> = Vec::new();
         for (encoder, values) in self.columns.iter_mut().zip(&block.columns) {
-            query::checkpoint()?;
-            encoder.push(values)?;
+            encoder.add_tasks(values, &mut tasks);
         }
         for (builder, entries) in self.indexes.iter_mut().zip(&block.indexes) {
-            for (row, entry) in (self.rows..).zip(entries) {
-                entry.map_or(Ok(()), |entry| builder.push(entry, row))?;
-            }
+            tasks.push(Box::new(move || {
+                let mut entries = (rows..).zip(entries);
+                entries.try_for_each(|(row, entry)| entry.map_or(Ok(()), |entry| builder.push(entry, row)))
+            }));
         }
+        tasks.push(Box::new(|| {
+            block.keys.iter().flatten().try_for_each(|key| {
+                keys.push(key)?;
+                filter.push(key)
+            })
+        }));
+        parallel::for_each(tasks.into_iter(), self.threads, |task| {
+            query::checkpoint()?;
+            task()
+        })?;
         for row in block.tombstones.iter().flat_map(|tombstones| tombstones.set_indices()) {
             self.tombstones.push(self.rows + rank(row)?)?;
             self.tombstone_count += 1;
@@ -191,18 +234,21 @@ impl ColumnEncoder {
         Ok(ColumnEncoder { store, zones, trigrams })
     }
 
-    fn push(&mut self, values: &ArrayRef) -> Result<()> {
-        self.store.push(values)?;
-        if let Some(zones) = &mut self.zones {
-            zones.push(values)?;
+    /// Adds what is to be done with the next values, which may be done in any order.
+    fn add_tasks<'a>(&'a mut self, values: &'a ArrayRef, tasks: &mut Vec<Task<'a>>) {
+        let ColumnEncoder { store, zones, trigrams } = self;
+        tasks.push(Box::new(|| store.push(values)));
+        if let Some(zones) = zones {
+            tasks.push(Box::new(|| zones.push(values)));
         }
-        if let Some(trigrams) = &mut self.trigrams {
-            let strings = values
-                .as_binary_view_opt()
-                .ok_or_else(|| Error::logical("trigrams of values that are no strings"))?;
-            strings.iter().try_for_each(|string| trigrams.push(string.unwrap_or_default()))?;
+        if let Some(trigrams) = trigrams {
+            tasks.push(Box::new(|| {
+                let strings = values
+                    .as_binary_view_opt()
+                    .ok_or_else(|| Error::logical("trigrams of values that are no strings"))?;
+                strings.iter().try_for_each(|string| trigrams.push(string.unwrap_or_default()))
+            }));
         }
-        Ok(())
     }
 }
 

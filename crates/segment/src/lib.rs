@@ -39,7 +39,7 @@ mod spec;
 #[cfg(test)]
 mod tests;
 
-pub use build::{Built, build};
+pub use build::{BuildOptions, Built, build};
 pub use column::{ColumnDescription, SegmentColumn};
 pub use error::{Corrupt, Place};
 pub use rows::{RowBlock, RowSource};

@@ -10,6 +10,7 @@ use basalt_base::fs::Storage;
 use basalt_base::{Column, Columns, Result, SqlType};
 use basalt_kv::encoding::RowAssembler;
 use basalt_kv::{ByteRange, Direction, KvOptions, KvSpec, SharedCache};
+use basalt_segment::BuildOptions;
 use basalt_segment::file::Access;
 
 use crate::{
@@ -61,6 +62,7 @@ pub(crate) fn options(storage: Arc<dyn Storage>) -> TableOptions {
         storage,
         kv: KvOptions { cache: SharedCache::new(1 << 20, 4 << 20), ..KvOptions::default() },
         access: Access::Mapped,
+        build: BuildOptions { threads: 2, ..BuildOptions::default() },
         segment_bytes: u64::MAX,
         segments_max: 5,
         dead_share_max: 0.1,

@@ -8,6 +8,7 @@ use arrow::array::{ArrayRef, RecordBatch};
 use basalt_base::fs::{Storage, publish_empty_dir};
 use basalt_base::{Result, bail};
 use basalt_kv::{Database, KvOptions, Load, OverRocksdb};
+use basalt_segment::BuildOptions;
 use basalt_segment::file::{Access, SpoolPlace};
 use basalt_segment::key::KEY_BYTES_MAX;
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
@@ -33,6 +34,8 @@ pub struct TableOptions {
     pub kv: KvOptions,
     /// How values are read out of segments.
     pub access: Access,
+    /// What the build of a segment may use.
+    pub build: BuildOptions,
     /// A generation with more bytes of encoded rows than this is frozen.
     pub segment_bytes: u64,
     /// With more segments than this, some are merged.

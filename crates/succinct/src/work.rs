@@ -218,7 +218,7 @@ impl Table {
         let file = path(&self.segments_dir(), record.number);
         let mut rows = 0;
         let pending = PendingFile::write_with(storage.as_ref(), &file, |out| {
-            rows = build(source, &spec.segment(), record.number, &self.spools, out)?.rows;
+            rows = build(source, &spec.segment(), record.number, &self.spools, self.options.build, out)?.rows;
             Ok(())
         })?;
         if rows == 0 {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use basalt_base::fs::RealStorage;
 use basalt_kv::encoding::KeyEncoder;
 use basalt_kv::{ByteRange, Direction, KvOptions, KvSpec, SharedCache};
+use basalt_segment::BuildOptions;
 use basalt_segment::file::Access;
 use basalt_succinct::{ColumnGroup, RecordReader, Step, Table, TableOptions, TableSpec, WorkWatch};
 
@@ -50,6 +51,7 @@ impl SuccinctStore {
             storage: Arc::new(RealStorage),
             kv: KvOptions { cache, ..KvOptions::default() },
             access: if arguments.rocks.direct { Access::Read } else { Access::Mapped },
+            build: BuildOptions::default(),
             segment_bytes: SEGMENT_BYTES,
             segments_max: SEGMENTS_MAX,
             dead_share_max: DEAD_SHARE_MAX,

@@ -3,6 +3,7 @@
 //! - [`sample`]: a segment of two columns, and all that it answers.
 
 mod access;
+mod build_options;
 mod damage;
 mod description;
 mod lookup;

@@ -12,7 +12,7 @@ use basalt_base::fs::{FaultyStorage, PendingFile, Storage};
 
 use crate::file::{Access, SpoolPlace};
 use crate::search::Pattern;
-use crate::{Built, ColumnSpec, RowBlock, RowSource, Segment, SegmentSpec, build};
+use crate::{BuildOptions, Built, ColumnSpec, RowBlock, RowSource, Segment, SegmentSpec, build};
 
 pub(super) const PATH: &str = "/tmp/7.seg";
 const BLOCK_ROWS: usize = 1000;
@@ -109,12 +109,20 @@ pub(super) fn built(rows: usize) -> Arc<dyn Storage> {
 
 /// A directory with a segment of these rows.
 pub(super) fn built_of(rows: &dyn RowSource, spec: &SegmentSpec) -> (Arc<dyn Storage>, Built) {
+    built_with(rows, spec, BuildOptions::default())
+}
+
+pub(super) fn built_with(
+    rows: &dyn RowSource,
+    spec: &SegmentSpec,
+    options: BuildOptions,
+) -> (Arc<dyn Storage>, Built) {
     let storage: Arc<dyn Storage> = Arc::new(FaultyStorage::new());
     storage.create_dir_all(Path::new("/tmp/spools")).expect("a directory");
     let place = SpoolPlace::new(Arc::clone(&storage), "/tmp/spools".into());
     let mut built = None;
     PendingFile::write_with(storage.as_ref(), Path::new(PATH), |out| {
-        built = Some(build(rows, spec, 7, &place, out)?);
+        built = Some(build(rows, spec, 7, &place, options, out)?);
         Ok(())
     })
     .and_then(|pending| pending.publish(storage.as_ref()))

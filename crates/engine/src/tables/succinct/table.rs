@@ -8,6 +8,7 @@ use basalt_base::fs::publish_empty_dir;
 use basalt_base::{Result, bail};
 use basalt_kv::{KvOptions, OpenFor, Reopening};
 use basalt_parts::PartSelection;
+use basalt_segment::BuildOptions;
 use basalt_segment::file::Access;
 use basalt_succinct::{PlaceStatistics, Snapshot, Table as Storage, TableOptions, TableSpec};
 use parking_lot::RwLock;
@@ -60,6 +61,10 @@ impl SuccinctTable {
             storage: Arc::clone(&opener.storage),
             kv: KvOptions { cache: opener.cache.clone(), ..KvOptions::default() },
             access: if settings.access == "read" { Access::Read } else { Access::Mapped },
+            build: BuildOptions {
+                memory_bytes: usize::try_from(settings.build_memory_bytes).unwrap_or(usize::MAX),
+                threads: usize::try_from(settings.build_threads).unwrap_or(1),
+            },
             segment_bytes: settings.segment_bytes,
             segments_max: usize::try_from(settings.max_segments).unwrap_or(usize::MAX),
             dead_share_max: settings.max_dead_share,

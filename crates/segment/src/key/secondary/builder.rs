@@ -24,11 +24,12 @@ pub struct SecondaryIndexBuilder {
 }
 
 impl SecondaryIndexBuilder {
-    pub fn new(name: &str, place: &SpoolPlace) -> SecondaryIndexBuilder {
+    /// Sorts entries of about `memory_bytes` bytes at a time.
+    pub fn new(name: &str, place: &SpoolPlace, memory_bytes: usize) -> SecondaryIndexBuilder {
         SecondaryIndexBuilder {
             name: name.to_owned(),
             place: place.clone(),
-            sorter: EntrySorter::new(place),
+            sorter: EntrySorter::new(place, memory_bytes),
             raw_bytes: 0,
             rows: 0,
         }

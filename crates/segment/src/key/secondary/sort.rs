@@ -10,8 +10,6 @@ use super::run::{RunReader, write_entry};
 use crate::Rank;
 use crate::file::{Spool, SpoolPlace};
 
-/// The bytes of entries in memory.
-const MEMORY_BYTES: usize = 32 << 20;
 /// Runs that are merged at once: each has a piece in memory.
 const RUNS_MAX: usize = 32;
 const ENTRIES_OF_A_CHECKPOINT: u64 = 8192;
@@ -36,11 +34,8 @@ struct Entry {
 }
 
 impl EntrySorter {
-    pub(super) fn new(place: &SpoolPlace) -> EntrySorter {
-        EntrySorter::with_memory(place, MEMORY_BYTES)
-    }
-
-    pub(super) fn with_memory(place: &SpoolPlace, memory_max: usize) -> EntrySorter {
+    /// `memory_max` is far below 4 GiB.
+    pub(super) fn new(place: &SpoolPlace, memory_max: usize) -> EntrySorter {
         let (bytes, entries, tiers) = (Vec::new(), Vec::new(), Vec::new());
         EntrySorter { place: place.clone(), memory_max, bytes, entries, tiers }
     }
@@ -48,7 +43,6 @@ impl EntrySorter {
     pub(super) fn push(&mut self, value: &[u8], rank: Rank) -> Result<()> {
         let start = self.bytes.len() as u32;
         self.bytes.extend_from_slice(value);
-        // Values are short and the memory is far below 4 GiB.
         self.entries.push(Entry { start, end: self.bytes.len() as u32, rank });
         match self.bytes.len() + size_of_val(self.entries.as_slice()) > self.memory_max {
             true => self.flush(),

@@ -18,7 +18,7 @@ use crate::key::conformance::exercise;
 type Entry = (Vec<u8>, Rank);
 
 fn build(dir: &TestDir, entries: &[Entry]) -> Vec<Parts> {
-    let mut builder = SecondaryIndexBuilder::new("index/a", dir.place());
+    let mut builder = SecondaryIndexBuilder::new("index/a", dir.place(), 32 << 20);
     entries.iter().for_each(|(value, rank)| builder.push(value, *rank).expect("room"));
     builder.finish().expect("room").into_iter().map(Parts::of).collect()
 }
@@ -90,7 +90,7 @@ proptest! {
     fn entries_are_sorted_with_little_memory(entries in prop::collection::vec((value(), 0..50_u32), 0..2000)) {
         let dir = TestDir::new();
         // Memory for one entry makes a run of each: more than are merged at once.
-        let mut sorter = EntrySorter::with_memory(dir.place(), 1);
+        let mut sorter = EntrySorter::new(dir.place(), 1);
         entries.iter().for_each(|(value, rank)| sorter.push(value, *rank).expect("room"));
         let mut sorted = Vec::new();
         let taken = sorter.finish(|value, rank| {
