@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, new_empty_array};
-use arrow::compute::{SortOptions, concat, sort};
+use arrow::array::{ArrayRef, UInt64Array, new_empty_array};
+use arrow::compute::{SortOptions, concat, partition, sort, take};
 use basalt_base::{Columns, Error, Result};
 use basalt_functions::set::InSet;
 use datafusion::common::ScalarValue;
@@ -27,7 +27,7 @@ pub(crate) struct ColumnCondition {
 /// A set of values, of the column's carrier type, without NULL.
 #[derive(Clone, Debug)]
 pub(crate) enum ValueSet {
-    /// These values: distinct or not, sorted ascending.
+    /// These values, once each and ascending.
     Points(ArrayRef),
     /// Everything between the bounds; a bound is one value and whether it is included.
     Range { low: Option<(ArrayRef, bool)>, high: Option<(ArrayRef, bool)> },
@@ -166,9 +166,20 @@ fn in_set(set: &InSet, args: &[Expr], operands: Operands<'_>, found: &mut Vec<Co
     }
 }
 
-/// The values of `array` sorted ascending, as [`ValueSet::Points`] holds them; it has no NULL.
+/// The values of `array` once each and ascending, as [`ValueSet::Points`] holds them; it has no NULL.
 pub(crate) fn sorted_points(array: &ArrayRef) -> Result<ArrayRef> {
-    sort(array, Some(SortOptions { descending: false, nulls_first: true })).map_err(Error::logical)
+    let sorted = sort(array, Some(SortOptions { descending: false, nulls_first: true }));
+    distinct(&sorted.map_err(Error::logical)?)
+}
+
+/// The values of a sorted array once each.
+fn distinct(sorted: &ArrayRef) -> Result<ArrayRef> {
+    let runs = partition(std::slice::from_ref(sorted)).map_err(Error::of_arrow)?.ranges();
+    if runs.len() == sorted.len() {
+        return Ok(Arc::clone(sorted));
+    }
+    let firsts = UInt64Array::from_iter_values(runs.iter().map(|run| run.start as u64));
+    take(sorted, &firsts, None).map_err(Error::of_arrow)
 }
 
 /// The sorted union of `parts`.
@@ -181,7 +192,7 @@ fn points(subject: Subject, parts: &[ArrayRef]) -> Option<Condition> {
     };
     let sorted = sort(&all, Some(SortOptions { descending: false, nulls_first: true })).ok()?;
     let known = sorted.slice(sorted.null_count(), sorted.len() - sorted.null_count());
-    Some(Condition { subject, values: ValueSet::Points(known) })
+    Some(Condition { subject, values: ValueSet::Points(distinct(&known).ok()?) })
 }
 
 pub(super) fn literal(expr: &Expr) -> Option<&ScalarValue> {

@@ -63,6 +63,8 @@ pub(super) fn candidates(
         let Some(mut found) = indexed(snapshot, segment, index, spec, conditions)? else { continue };
         found.retain(|rank| keys.contains(rank));
         found.sort_unstable();
+        // Zero and minus zero are different values and the same entry.
+        found.dedup();
         report.push(format!("index {}: {} rows", spec.name, found.len()));
         return Ok(Candidates { ranks: vec![Ranks::List(Arc::new(found))], report });
     }
