@@ -80,6 +80,6 @@ impl BlockSource for OrderedSource {
 
     fn describe(&self) -> String {
         let reverse = if self.direction == Direction::Descending { "reverse " } else { "" };
-        format!("in {reverse}key order{}", self.plan.describe())
+        format!("in {reverse}key order{}", self.plan.describe(false))
     }
 }

@@ -81,10 +81,10 @@ impl RowsPlan {
         }
     }
 
-    /// The way of the search and the filter, for EXPLAIN.
-    pub(super) fn describe(&self) -> String {
+    /// The way of the search, if it is made, and the filter that is left, for EXPLAIN.
+    pub(super) fn describe(&self, is_searched: bool) -> String {
         let mut text = String::new();
-        if let Some(search) = &self.search {
+        if let Some(search) = self.search.as_ref().filter(|_| is_searched) {
             let name = &self.spec.rows.columns[search.column].name;
             let way = match search.place {
                 SearchPlace::Column { has_trigrams: true, .. } => "trigrams of",
@@ -94,7 +94,7 @@ impl RowsPlan {
             let _ = write!(text, ", searched {way} {name} for {}", search.pattern);
         }
         if !self.filter.is_empty() {
-            let rest: Vec<String> = self.filter_of(true).iter().map(ToString::to_string).collect();
+            let rest: Vec<String> = self.filter_of(is_searched).iter().map(ToString::to_string).collect();
             let rest = if rest.is_empty() { "nothing more".to_owned() } else { rest.join(" AND ") };
             let _ = write!(text, ", filtered by {rest}");
         }

@@ -154,7 +154,7 @@ impl BlockSource for SuccinctSource {
         if self.snapshot.has_fresh_rows() {
             let _ = write!(text, ", about {} fresh rows", self.snapshot.fresh_rows_estimate());
         }
-        text + &self.plan.describe()
+        text + &self.plan.describe(true)
     }
 }
 
