@@ -32,6 +32,7 @@ pub(super) static MULTI_MATCH_ANY: Definition =
 
 pub(super) static MULTI_SEARCH_ANY: Definition =
     Definition::new("multiSearchAny", Arity::Exactly(2), |call| {
+        check_types(call)?;
         let count = match call.constant(1) {
             Some(list) if call.constant(0).is_none() => Lists::of(list)?.strings(0).len(),
             _ => 0,
@@ -44,12 +45,14 @@ pub(super) static MULTI_SEARCH_ANY: Definition =
     })
     .refuses_fixed_string(REFUSED);
 
-fn bind(call: &Call<'_>, prepare: fn(&[&[u8]]) -> Result<Patterns>) -> Result<Bound> {
+fn check_types(call: &Call<'_>) -> Result<()> {
     call.expect_string(0)?;
     let is_fit = matches!(call.ty(1), SqlType::Array(element) if *element.full() == SqlType::String);
-    if !is_fit {
-        return Err(call.illegal(1));
-    }
+    if is_fit { Ok(()) } else { Err(call.illegal(1)) }
+}
+
+fn bind(call: &Call<'_>, prepare: fn(&[&[u8]]) -> Result<Patterns>) -> Result<Bound> {
+    check_types(call)?;
     let constant = call.constant(1).map(|list| prepare(&Lists::of(list)?.strings(0))).transpose()?;
     Ok(Bound::of(SqlType::UInt8, move |args: &[Operand], rows| {
         let rows = rows_needed(args, rows);
