@@ -5,8 +5,8 @@
 //! - A change goes to the *writing* [generation](generation): a column family, with a log that is synced. A deleted key
 //!   gets a tombstone there.
 //! - A *freeze* ends the generation and begins the next one. The frozen generation is never written again.
-//! - A *build* reads a frozen generation twice and writes a segment. One synced batch then records the segment and
-//!   retires the generation.
+//! - A *build* reads the frozen generations twice and writes a segment. One synced batch then records the segment and
+//!   retires the generations.
 //! - A *merge* makes one segment of neighbouring ones, without shadowed rows. Tombstones go when nothing older is left.
 //!
 //! # Reading
@@ -25,7 +25,6 @@
 //! No SQL, no planning, no threads of its own: the engine calls [`Table::step`] in the background.
 
 mod backup;
-mod build;
 mod columns;
 mod cursor;
 mod fresh;

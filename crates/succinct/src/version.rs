@@ -31,9 +31,28 @@ impl Version {
         &self.generations[0]
     }
 
-    /// The oldest frozen generation.
-    pub(crate) fn oldest_frozen(&self) -> Option<&Arc<Generation>> {
-        self.generations[1..].last()
+    /// The frozen generations, the newest first.
+    pub(crate) fn frozen(&self) -> &[Arc<Generation>] {
+        &self.generations[1..]
+    }
+
+    /// The places with `made`, if there is one, instead of generations and segments.
+    pub(crate) fn with(
+        &self,
+        made: Option<Arc<StoredSegment>>,
+        frozen: &[Arc<Generation>],
+        old: &[Arc<StoredSegment>],
+    ) -> Version {
+        let is_left =
+            |generation: &&Arc<Generation>| frozen.iter().all(|gone| gone.number != generation.number);
+        let generations = self.generations.iter().filter(is_left).cloned().collect();
+        let is_old = |stored: &Arc<StoredSegment>| old.iter().any(|old| old.number() == stored.number());
+        // What is made of generations alone is newer than all segments.
+        let newer = self.segments.iter().position(is_old).unwrap_or_default();
+        let (newer, rest) = self.segments.split_at(newer);
+        let rest = rest.iter().filter(|stored| !is_old(stored));
+        let segments = newer.iter().cloned().chain(made).chain(rest.cloned());
+        Version::new(generations, segments.collect())
     }
 
     /// The ranks of the segment at `at` that newer segments shadow.

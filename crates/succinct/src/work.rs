@@ -8,7 +8,6 @@ use basalt_base::Result;
 use basalt_base::fs::PendingFile;
 use basalt_segment::{RowSource, build};
 
-use crate::build::GenerationRows;
 use crate::generation::Generation;
 use crate::merge::MergedRows;
 use crate::policy::{SegmentSize, choose};
@@ -65,7 +64,7 @@ impl Table {
         Ok(true)
     }
 
-    /// Does the most urgent work: builds a segment of the oldest frozen generation, or merges segments. `false` if there
+    /// Does the most urgent work: builds a segment of the frozen generations, or merges segments. `false` if there
     /// is nothing to do.
     pub fn step(&self, watch: &dyn WorkWatch) -> Result<bool> {
         let _alone = waiting::exclusive(&self.work)?;
@@ -74,14 +73,14 @@ impl Table {
 
     fn next_step(&self, watch: &dyn WorkWatch) -> Result<bool> {
         let version = self.version();
-        if let Some(frozen) = version.oldest_frozen() {
-            return self.build(&version, frozen, watch).map(|()| true);
+        if !version.frozen().is_empty() {
+            return self.compact(&version, version.frozen(), 0..0, watch).map(|()| true);
         }
         if self.is_due(version.writing()) && self.freeze()? {
             return Ok(true);
         }
         match self.next_merge(&version)? {
-            Some(merged) => self.merge(&version, merged, watch).map(|()| true),
+            Some(merged) => self.compact(&version, &[], merged, watch).map(|()| true),
             None => Ok(false),
         }
     }
@@ -96,13 +95,15 @@ impl Table {
         self.freeze()?;
         loop {
             let version = self.version();
-            if let Some(frozen) = version.oldest_frozen() {
-                self.build(&version, frozen, watch)?;
-                continue;
-            }
-            let merged = if is_final { self.final_merge(&version)? } else { self.next_merge(&version)? };
+            let frozen = version.frozen();
+            let merged = match is_final {
+                true if frozen.is_empty() => self.final_merge(&version)?,
+                true => Some(0..version.segments.len()),
+                false if frozen.is_empty() => self.next_merge(&version)?,
+                false => Some(0..0),
+            };
             match merged {
-                Some(merged) => self.merge(&version, merged, watch)?,
+                Some(merged) => self.compact(&version, frozen, merged, watch)?,
                 None => return Ok(()),
             }
         }
@@ -141,70 +142,63 @@ impl Table {
         Ok((!is_clean).then_some(0..version.segments.len()))
     }
 
-    fn build(&self, version: &Version, frozen: &Arc<Generation>, watch: &dyn WorkWatch) -> Result<()> {
+    /// Makes one segment of the frozen generations and of the segments in `merged`; with generations, these begin with
+    /// the newest segment.
+    fn compact(
+        &self,
+        version: &Version,
+        frozen: &[Arc<Generation>],
+        merged: Range<usize>,
+        watch: &dyn WorkWatch,
+    ) -> Result<()> {
+        let old = &version.segments[merged.clone()];
         let number = self.next_number();
-        let step = Step {
-            sources: vec![frozen.family().to_owned()],
-            result: number,
-            bytes: frozen.bytes(),
-            rows: self.database.family_rows(frozen.family())?,
-            is_merge: false,
+        let record = SegmentRecord {
+            number,
+            newest: frozen.first().map_or_else(|| old[0].record.newest, |newest| newest.number),
+            oldest: old.last().map_or_else(|| frozen[frozen.len() - 1].number, |last| last.record.oldest),
         };
+        let keeps_tombstones = merged.end < version.segments.len();
+        let left_out = merged.map(|at| version.left_out(at, keeps_tombstones)).collect::<Result<Vec<_>>>()?;
         let spec = self.spec();
-        let source = GenerationRows {
+        let source = MergedRows {
             spec: Arc::clone(&spec),
             snapshot: self.database.snapshot(),
-            generation: Arc::clone(frozen),
-            keeps_tombstones: !version.segments.is_empty(),
+            generations: frozen.to_vec(),
+            segments: old.iter().cloned().zip(left_out).collect(),
+            keeps_tombstones,
             watch,
         };
-        let record = SegmentRecord { number, newest: frozen.number, oldest: frozen.number };
-        let made = watched(watch, &step, || self.write(&source, &spec, record))?;
+        let made =
+            watched(watch, &self.describe(frozen, old, number)?, || self.write(&source, &spec, record))?;
         let written = made.iter().map(|made| made.record.encode());
-        let written = written.chain([(retired(frozen.number), Vec::new())]).collect::<Vec<_>>();
-        self.database.write_records(&written, &[])?;
-        self.install(|version| {
-            let is_left = |generation: &&Arc<Generation>| generation.number != frozen.number;
-            let generations = version.generations.iter().filter(is_left).cloned().collect();
-            let segments = made.into_iter().chain(version.segments.iter().cloned()).collect();
-            Version::new(generations, segments)
-        });
-        frozen.retire();
+        let written = written.chain(frozen.iter().map(|frozen| (retired(frozen.number), Vec::new())));
+        let removed: Vec<_> = old.iter().map(|stored| SegmentRecord::name(stored.number())).collect();
+        self.database.write_records(&written.collect::<Vec<_>>(), &removed)?;
+        self.install(|version| version.with(made, frozen, old));
+        frozen.iter().for_each(|frozen| frozen.retire());
+        old.iter().for_each(|stored| stored.retire());
         Ok(())
     }
 
-    fn merge(&self, version: &Version, merged: Range<usize>, watch: &dyn WorkWatch) -> Result<()> {
-        let number = self.next_number();
-        let old = &version.segments[merged.clone()];
-        let is_oldest = merged.end == version.segments.len();
-        let files = || old.iter().map(|stored| stored.segment().file());
-        let step = Step {
-            sources: old.iter().map(|stored| stored.number().to_string()).collect(),
-            result: number,
-            bytes: files().map(|file| file.bytes()).sum(),
-            rows: files().map(|file| u64::from(file.rows())).sum(),
-            is_merge: true,
+    fn describe(&self, frozen: &[Arc<Generation>], old: &[Arc<StoredSegment>], result: u64) -> Result<Step> {
+        let mut step = Step {
+            sources: frozen.iter().map(|frozen| frozen.family().to_owned()).collect(),
+            result,
+            bytes: frozen.iter().map(|frozen| frozen.bytes()).sum(),
+            rows: 0,
+            is_merge: !old.is_empty(),
         };
-        let left_out =
-            merged.clone().map(|at| version.left_out(at, !is_oldest)).collect::<Result<Vec<_>>>()?;
-        let segments = old.iter().cloned().zip(left_out).collect();
-        let spec = self.spec();
-        let source = MergedRows { spec: Arc::clone(&spec), segments, watch };
-        let (newest, oldest) = (old[0].record.newest, old[old.len() - 1].record.oldest);
-        let record = SegmentRecord { number, newest, oldest };
-        let made = watched(watch, &step, || self.write(&source, &spec, record))?;
-        let written: Vec<_> = made.iter().map(|made| made.record.encode()).collect();
-        let removed: Vec<_> = old.iter().map(|stored| SegmentRecord::name(stored.number())).collect();
-        self.database.write_records(&written, &removed)?;
-        self.install(|version| {
-            let is_old = |stored: &Arc<StoredSegment>| old.iter().any(|old| old.number() == stored.number());
-            let before = version.segments.iter().take_while(|stored| !is_old(stored)).cloned();
-            let after = version.segments.iter().skip_while(|stored| !is_old(stored));
-            let after = after.filter(|stored| !is_old(stored)).cloned();
-            Version::new(version.generations.clone(), before.chain(made).chain(after).collect())
-        });
-        old.iter().for_each(|stored| stored.retire());
-        Ok(())
+        for frozen in frozen {
+            step.rows += self.database.family_rows(frozen.family())?;
+        }
+        for stored in old {
+            let file = stored.segment().file();
+            step.sources.push(stored.number().to_string());
+            step.bytes += file.bytes();
+            step.rows += u64::from(file.rows());
+        }
+        Ok(step)
     }
 
     /// Writes the rows as a segment and opens it; `None` if there is no row.
