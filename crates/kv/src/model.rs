@@ -335,6 +335,24 @@ fn rows_older_than_an_added_column_have_its_default() {
 }
 
 #[test]
+fn rows_of_a_change_that_began_before_a_column_have_its_default() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path());
+    let mut columns = spec().columns.to_vec();
+    columns.push(Column::new("added", SqlType::Int32.into_nullable()));
+    let mut wider = KvSpec::new(Columns::new(columns), vec![2, 0]).expect("a valid definition");
+    wider.defaults[3] = Arc::new(Int32Array::from(vec![42]));
+    store.add_columns(wider).expect("a column at the end");
+    store.insert(&batch(&[((1, b"a".to_vec()), 1)])).expect("a block without the column");
+    let found = store.get(&key_arrays(&[(1, b"a".to_vec())]), &[3, 1], 2).expect("valid keys");
+    assert_eq!(found.rows.column(0).as_primitive::<Int32Type>().values(), &[42]);
+    assert_eq!(found.rows.column(1).as_primitive::<UInt64Type>().values(), &[1]);
+    let without_key = batch(&[]).project(&[0, 1]).expect("columns that are there");
+    let refused = store.insert(&without_key).expect_err("a block without a key column");
+    assert_eq!(refused.code(), ErrorCode::NumberOfColumnsDoesntMatch);
+}
+
+#[test]
 fn rows_expire_by_the_clock() {
     let directory = tempfile::tempdir().expect("a directory");
     let clock = Arc::new(ManualClock::at(1_000_000_000));

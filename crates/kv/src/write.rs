@@ -73,7 +73,8 @@ pub(crate) fn check_whole_key(encoder: &KeyEncoder, keys: &[ArrayRef]) -> Result
     Ok(())
 }
 
-/// Calls `visit` with the encoded key and value of every row.
+/// Calls `visit` with the encoded key and value of every row. A batch may lack the last columns, which were added after
+/// the change began: its rows are older than these columns.
 pub(crate) fn for_each_row(
     spec: &KvSpec,
     batch: &RecordBatch,
@@ -84,7 +85,10 @@ pub(crate) fn for_each_row(
     let key_columns: Vec<ArrayRef> = spec.key.iter().map(|&at| batch.column(at).clone()).collect();
     let keys: EncodedKeys = spec.key_encoder()?.encode(&key_columns)?;
     let positions = spec.value_positions();
-    let columns = positions.iter().map(|&at| (batch.column(at), spec.columns[at].ty.accepts_null()));
+    let columns = positions
+        .iter()
+        .take_while(|&&at| at < batch.num_columns())
+        .map(|&at| (batch.column(at), spec.columns[at].ty.accepts_null()));
     let writer = RowWriter::new(columns, written)?;
     let mut row_bytes = Vec::new();
     for row in 0..batch.num_rows() {
@@ -100,7 +104,8 @@ pub(crate) fn for_each_row(
 }
 
 fn check_batch(spec: &KvSpec, batch: &RecordBatch) -> Result<()> {
-    if batch.num_columns() != spec.columns.len() {
+    let columns_min = spec.key.iter().max().map_or(0, |last| last + 1);
+    if batch.num_columns() > spec.columns.len() || batch.num_columns() < columns_min {
         bail!(
             NumberOfColumnsDoesntMatch,
             "the table has {} columns, the block {}",
