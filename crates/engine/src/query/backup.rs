@@ -7,12 +7,12 @@
 //! backups/<name>/data/        the files of the table; those that never change are hard links
 //! ```
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use basalt_base::fs::{PendingDirectory, publish_file};
-use basalt_base::{Error, ErrorCode, Result, bail};
-use basalt_sql::ast::{EngineCall, Expr, Literal, ObjectKind, ObjectName, Statement};
+use basalt_base::{Result, bail};
+use basalt_sql::ast::{CreateTable, EngineCall, Expr, Literal, ObjectKind, ObjectName, Statement};
 use basalt_succinct::Table as SuccinctStorage;
 use uuid::Uuid;
 
@@ -24,6 +24,8 @@ use crate::tables::definition_of;
 const BACKUPS: &str = "backups";
 const STATEMENT: &str = "table.sql";
 const DATA: &str = "data";
+/// The engine of tables that are copied.
+const ENGINE: &str = "Succinct";
 /// A statement is not longer than this.
 const STATEMENT_BYTES_MAX: u64 = 16 << 20;
 
@@ -60,28 +62,42 @@ pub(super) fn restore(
 ) -> Result<()> {
     let (old, key) = (query.key_of(name), query.key_of(new_name.unwrap_or(name)));
     let dir = directory(query, from)?;
-    let opener = query.instance.opener();
-    let storage = &opener.storage;
-    if !storage.exists(&dir)? {
-        bail!(BackupNotFound, "backup {from} is not there");
-    }
-    let statement = storage.read(&dir.join(STATEMENT), STATEMENT_BYTES_MAX)?;
-    let Statement::CreateTable(create) = basalt_sql::parse_statement(&statement)? else {
-        return Err(Error::new(
-            ErrorCode::CorruptedData,
-            format!("backup {from} holds no CREATE TABLE statement"),
-        ));
-    };
+    let create = statement(query, from, &dir)?;
     if create.name.name != old.name {
         bail!(BackupNotFound, "backup {from} has table `{}`, not `{}`", create.name.name, old.name);
     }
     let catalog = query.instance.catalog();
     let _ddl = catalog.ddl();
     is_free(query, &key, ObjectKind::Table, false, false)?;
-    let definition = definition_of(&key.database, &key.name, Uuid::new_v4(), *create)?;
-    SuccinctStorage::restore_files(&dir.join(DATA), &catalog.store_dir(definition.uuid))?;
-    let table = opener.open(Arc::new(definition))?;
-    catalog.put(&key.database, &key.name, CatalogObject::Table(table))
+    let definition = Arc::new(definition_of(&key.database, &key.name, Uuid::new_v4(), create)?);
+    let store = catalog.store_dir(definition.uuid);
+    let opener = query.instance.opener();
+    let restored = SuccinctStorage::restore_files(&dir.join(DATA), &store);
+    match restored.and_then(|()| opener.open(definition)) {
+        Ok(table) => catalog.put(&key.database, &key.name, CatalogObject::Table(table)),
+        Err(error) => {
+            // What is left is removed when the server starts.
+            let _ = opener.storage.remove_dir_all(&store);
+            Err(error.within(format!("backup {from}")))
+        }
+    }
+}
+
+/// The statement that makes the table of the backup in `dir`.
+fn statement(query: &Execution, from: &EngineCall, dir: &Path) -> Result<CreateTable> {
+    let storage = &query.instance.opener().storage;
+    if !storage.exists(dir)? {
+        bail!(BackupNotFound, "backup {from} is not there");
+    }
+    let statement = storage.read(&dir.join(STATEMENT), STATEMENT_BYTES_MAX)?;
+    match basalt_sql::parse_statement(&statement) {
+        Ok(Statement::CreateTable(create)) if is_succinct(&create) => Ok(*create),
+        _ => bail!(CorruptedData, "backup {from} has no statement that creates a table of engine {ENGINE}"),
+    }
+}
+
+fn is_succinct(create: &CreateTable) -> bool {
+    create.engine.as_ref().is_some_and(|engine| engine.name == ENGINE)
 }
 
 /// The directory of a backup.
