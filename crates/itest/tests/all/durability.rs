@@ -90,6 +90,15 @@ fn embedded_rocksdb_keeps_a_load_that_it_acknowledged() {
 }
 
 #[test]
+fn succinct_keeps_what_it_acknowledged_while_segments_are_built() {
+    check(
+        "CREATE TABLE t (k UInt64, batch UInt64, n UInt64, v UInt64, INDEX by_v (v), COLUMN GROUP g (n, v)) \
+         ENGINE = Succinct PRIMARY KEY k SETTINGS segment_bytes = 60000, max_segments = 3",
+        ROWS_PER_INSERT,
+    );
+}
+
+#[test]
 fn objects_survive_a_kill() {
     let dir = tempdir().expect("a directory");
     let server = Server::start(dir.path());

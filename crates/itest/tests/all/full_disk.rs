@@ -159,3 +159,48 @@ fn key_value_table_is_read_on_a_full_disk_and_written_when_there_is_room() {
     server.ask("INSERT INTO kv VALUES (1000, 'z')");
     assert_eq!(server.ask("SELECT count(), max(k) FROM kv"), "11\t1000\n");
 }
+
+#[test]
+fn succinct_table_on_a_full_disk_keeps_its_rows_and_goes_on_when_there_is_room() {
+    let Some(disk) = Disk::mount() else { return };
+    let mut server = Server::start(&disk.data());
+    server.ask(
+        "CREATE TABLE t (k UInt64, s String, INDEX by_s (s)) ENGINE = Succinct PRIMARY KEY k \
+         SETTINGS segment_bytes = 100000000",
+    );
+    let insert = "INSERT INTO t SELECT number, repeat(hex(cityHash64(number)), 3) FROM numbers(20000)";
+    server.ask(insert);
+    let (count, rows) = ("SELECT count(), sum(k), uniqExact(s) FROM t", "20000\t199990000\t20000\n");
+    disk.fill();
+    for statement in ["OPTIMIZE TABLE t FINAL", "OPTIMIZE TABLE t", "BACKUP TABLE t TO File('b')"] {
+        let refused = server.post("", statement.as_bytes());
+        assert_eq!(
+            refused.header("x-clickhouse-exception-code"),
+            Some("243"),
+            "{statement}: {}",
+            refused.text()
+        );
+        assert!(names_a_path(&refused.text(), &disk.data()), "{}", refused.text());
+        assert_eq!(server.ask(count), rows, "after {statement}");
+        assert!(server.is_alive());
+    }
+    let refused = server.post("", insert.replace("number,", "number + 50000,").as_bytes());
+    assert_eq!(refused.header("x-clickhouse-exception-code"), Some("243"), "{}", refused.text());
+    assert_eq!(server.ask(count), rows);
+    disk.make_room();
+    server.ask("OPTIMIZE TABLE t FINAL");
+    assert_eq!(server.ask(count), rows);
+    let states = "SELECT state, rows, last_failure FROM system.succinct_segments WHERE rows > 0";
+    assert_eq!(server.ask(states), "read-only\t20000\t\n");
+    // A full disk at the start: rows are read, and written when there is room.
+    server.kill();
+    disk.fill();
+    let server = Server::start(&disk.data());
+    assert_eq!(server.ask(count), rows);
+    let refused = server.post("", b"DELETE FROM t WHERE k = 5");
+    assert_eq!(refused.header("x-clickhouse-exception-code"), Some("243"), "{}", refused.text());
+    disk.make_room();
+    server.ask("DELETE FROM t WHERE k = 5");
+    server.ask("OPTIMIZE TABLE t FINAL");
+    assert_eq!(server.ask("SELECT count(), sum(k) FROM t"), "19999\t199989995\n");
+}

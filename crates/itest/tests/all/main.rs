@@ -31,4 +31,8 @@ mod program;
 mod shell;
 mod slow_clients;
 mod sql;
+mod succinct;
+mod succinct_bounds;
+mod succinct_changes;
+mod succinct_faults;
 mod versions;
