@@ -3,10 +3,12 @@
 use std::ops::{Bound, ControlFlow, Range};
 use std::sync::Arc;
 
-use arrow::array::ArrayRef;
-use basalt_base::Result;
+use arrow::array::{ArrayRef, BooleanArray, UInt32Array};
+use arrow::compute::{filter, take};
+use basalt_base::{Error, Result};
 use basalt_kv::ByteRange;
-use basalt_kv::encoding::KeyEncoder;
+use basalt_kv::encoding::{EncodedKeys, KeyEncoder};
+use basalt_segment::key::SecondaryIndex;
 use basalt_segment::search::{search_encoded_keys, search_keys};
 use basalt_segment::value::ZoneBound;
 use basalt_segment::{Rank, Segment};
@@ -23,14 +25,39 @@ const INDEXED_ONE_IN: usize = 8;
 #[derive(Clone, Debug)]
 pub(super) enum Ranks {
     Range(Range<Rank>),
-    List(Arc<Vec<Rank>>),
+    List(Arc<FoundRows>),
+}
+
+/// Rows of a segment, and those of their columns that an index has: these need not be read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FoundRows {
+    /// Ascending.
+    pub(super) ranks: Vec<Rank>,
+    /// Positions of columns and their values.
+    pub(super) known: Vec<(usize, ArrayRef)>,
+}
+
+impl FoundRows {
+    pub(super) fn slice(&self, from: usize, to: usize) -> FoundRows {
+        let known = self.known.iter().map(|(column, values)| (*column, values.slice(from, to - from)));
+        FoundRows { ranks: self.ranks[from..to].to_vec(), known: known.collect() }
+    }
+
+    fn kept(&self, is_kept: impl Fn(Rank) -> bool) -> Result<FoundRows> {
+        let kept = self.ranks.iter().map(|&rank| is_kept(rank)).collect::<BooleanArray>();
+        let known = self.known.iter().map(|(column, values)| {
+            filter(values, &kept).map(|values| (*column, values)).map_err(Error::of_arrow)
+        });
+        let ranks = self.ranks.iter().copied().filter(|&rank| is_kept(rank)).collect();
+        Ok(FoundRows { ranks, known: known.collect::<Result<_>>()? })
+    }
 }
 
 impl Ranks {
     pub(super) fn len(&self) -> usize {
         match self {
             Ranks::Range(ranks) => ranks.len(),
-            Ranks::List(ranks) => ranks.len(),
+            Ranks::List(found) => found.ranks.len(),
         }
     }
 
@@ -38,7 +65,7 @@ impl Ranks {
     pub(super) fn part(&self, from: usize, to: usize) -> Ranks {
         match self {
             Ranks::Range(ranks) => Ranks::Range(ranks.start + from as Rank..ranks.start + to as Rank),
-            Ranks::List(ranks) => Ranks::List(Arc::new(ranks[from..to].to_vec())),
+            Ranks::List(found) => Ranks::List(Arc::new(found.slice(from, to))),
         }
     }
 }
@@ -60,12 +87,9 @@ pub(super) fn candidates(
     let keys = snapshot.ranks(at, range)?;
     let mut report = vec![format!("key: {} of {} rows", keys.len(), segment.rows())];
     for (index, spec) in snapshot.spec().indexes.iter().enumerate() {
-        let Some(mut found) = indexed(snapshot, segment, index, spec, conditions)? else { continue };
-        found.retain(|rank| keys.contains(rank));
-        found.sort_unstable();
-        // Zero and minus zero are different values and the same entry.
-        found.dedup();
-        report.push(format!("index {}: {} rows", spec.name, found.len()));
+        let Some(found) = indexed(snapshot, segment, index, spec, conditions)? else { continue };
+        let found = found.kept(|rank| keys.contains(&rank))?;
+        report.push(format!("index {}: {} rows", spec.name, found.ranks.len()));
         return Ok(Candidates { ranks: vec![Ranks::List(Arc::new(found))], report });
     }
     let zoned = conditions.iter().try_fold(vec![keys], |ranges, condition| {
@@ -79,31 +103,25 @@ pub(super) fn candidates(
     Ok(Candidates { ranks: zoned.into_iter().map(Ranks::Range).collect(), report })
 }
 
-/// The ranks that a secondary index finds; `None` if the conditions leave too many.
+/// The rows that a secondary index finds; `None` if the conditions leave too many.
 fn indexed(
     snapshot: &Snapshot,
     segment: &Segment,
     at: usize,
     spec: &IndexSpec,
     conditions: &[ColumnCondition],
-) -> Result<Option<Vec<Rank>>> {
+) -> Result<Option<FoundRows>> {
     let Some(index) = segment.index(at) else { return Ok(None) };
     let columns = &snapshot.spec().rows.columns;
     let encoder = KeyEncoder::new(spec.columns.iter().map(|&column| &columns[column].ty))?;
     let most = segment.rows() as usize / INDEXED_ONE_IN + 1;
-    let mut ranks = Vec::new();
-    match reach(&spec.columns, conditions)? {
+    let found = match reach(&spec.columns, conditions)? {
         Reach::Keys(values) => {
-            let values = encoder.encode(&values)?;
-            for value in 0..values.len() {
-                index.find(values.get(value), &mut ranks)?;
-                if ranks.len() > most {
-                    return Ok(None);
-                }
-            }
+            let Some(entries) = entries(index, &encoder.encode(&values)?, most)? else { return Ok(None) };
+            with_values(&entries, &spec.columns, &values)?
         }
         Reach::Range(range) => {
-            let Some(range) = range.encode(&encoder)? else { return Ok(Some(ranks)) };
+            let Some(range) = range.encode(&encoder)? else { return Ok(Some(FoundRows::default())) };
             if range == ByteRange::default() {
                 return Ok(None);
             }
@@ -112,11 +130,42 @@ fn indexed(
             if index.count(values.clone()) > most {
                 return Ok(None);
             }
+            let mut ranks = Vec::new();
             index.ranks(values, &mut ranks)?;
+            ranks.sort_unstable();
+            FoundRows { ranks, known: Vec::new() }
+        }
+    };
+    segment.check_present()?;
+    Ok(Some(found))
+}
+
+/// The ranks of the encoded values, ascending, each with the position of its value; `None` if they are more than `most`.
+fn entries(index: &SecondaryIndex, values: &EncodedKeys, most: usize) -> Result<Option<Vec<(Rank, u32)>>> {
+    let (mut entries, mut ranks) = (Vec::new(), Vec::new());
+    for value in 0..values.len() {
+        ranks.clear();
+        index.find(values.get(value), &mut ranks)?;
+        entries.extend(ranks.iter().map(|&rank| (rank, value as u32)));
+        if entries.len() > most {
+            return Ok(None);
         }
     }
-    segment.check_present()?;
-    Ok(Some(ranks))
+    entries.sort_unstable();
+    // Zero and minus zero are different values and the same entry.
+    entries.dedup_by_key(|(rank, _)| *rank);
+    Ok(Some(entries))
+}
+
+/// The rows of `entries`, whose columns have the values that were looked up.
+fn with_values(entries: &[(Rank, u32)], columns: &[usize], values: &[ArrayRef]) -> Result<FoundRows> {
+    let picks = UInt32Array::from_iter_values(entries.iter().map(|(_, value)| *value));
+    let known = columns.iter().zip(values).filter(|(_, values)| !values.data_type().is_floating());
+    let known = known.map(|(&column, values)| {
+        take(values, &picks, None).map(|values| (column, values)).map_err(Error::of_arrow)
+    });
+    let ranks = entries.iter().map(|(rank, _)| *rank).collect();
+    Ok(FoundRows { ranks, known: known.collect::<Result<_>>()? })
 }
 
 /// The ranges of ranks whose zones may have values that meet the condition; `None` without zone maps.
@@ -183,17 +232,21 @@ pub(super) fn matching(
     segment: &Segment,
     ranks: &Ranks,
     dead: &RankSet,
-) -> Result<Vec<Rank>> {
+) -> Result<FoundRows> {
     let mut left = Vec::new();
-    match (ranks, &plan.search) {
-        (Ranks::List(ranks), _) => left.extend(ranks.iter().copied().filter(|&rank| !dead.contains(rank))),
+    let found = match (ranks, &plan.search) {
+        (Ranks::List(found), _) => found.kept(|rank| !dead.contains(rank))?,
         (Ranks::Range(range), Some(search)) if is_searched(plan, segment, ranks) => {
             find(search, segment, range.clone(), &mut |found| dead.missing_of(found, &mut left))?;
+            FoundRows { ranks: left, known: Vec::new() }
         }
-        (Ranks::Range(range), _) => dead.missing_of(range.clone(), &mut left),
-    }
+        (Ranks::Range(range), _) => {
+            dead.missing_of(range.clone(), &mut left);
+            FoundRows { ranks: left, known: Vec::new() }
+        }
+    };
     segment.check_present()?;
-    Ok(left)
+    Ok(found)
 }
 
 fn find(

@@ -11,6 +11,7 @@ use basalt_base::{Error, Result};
 use basalt_segment::{Rank, Segment};
 use basalt_succinct::{Picked, SegmentColumns, TableSpec};
 
+use super::candidates::FoundRows;
 use crate::scan::conjunct::Conjunct;
 
 /// Some rows, and the columns of them that were read.
@@ -31,10 +32,15 @@ struct SegmentRows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Rows of a segment, ascending.
-    pub(super) fn of_segment(spec: &'a Arc<TableSpec>, segment: &'a Segment, ranks: Vec<Rank>) -> Rows<'a> {
+    /// Rows of a segment.
+    pub(super) fn of_segment(spec: &'a Arc<TableSpec>, segment: &'a Segment, found: FoundRows) -> Rows<'a> {
+        let FoundRows { ranks, known } = found;
         let count = ranks.len();
-        Rows { count, arrays: BTreeMap::new(), segment: Some(SegmentRows { spec, segment, ranks }) }
+        Rows {
+            count,
+            arrays: known.into_iter().collect(),
+            segment: Some(SegmentRows { spec, segment, ranks }),
+        }
     }
 
     /// The rows of a batch of the columns at `columns`.

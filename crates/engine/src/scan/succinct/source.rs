@@ -8,11 +8,10 @@ use arrow::compute::SortOptions;
 use arrow::record_batch::RecordBatch;
 use basalt_base::Result;
 use basalt_kv::ByteRange;
-use basalt_segment::Rank;
 use basalt_succinct::{FreshBatches, Snapshot};
 use parking_lot::Mutex;
 
-use super::candidates::{Candidates, Ranks, candidates, is_searched, matching};
+use super::candidates::{Candidates, FoundRows, Ranks, candidates, is_searched, matching};
 use super::lookups::LookupSource;
 use super::ordered::{OrderedSource, direction};
 use super::plan::RowsPlan;
@@ -173,7 +172,7 @@ enum Current {
     Segment {
         at: usize,
         /// The rows that are left after the search.
-        ranks: Vec<Rank>,
+        found: FoundRows,
         done: usize,
         is_searched: bool,
         block_rows: usize,
@@ -197,7 +196,7 @@ impl Worker {
             at,
             done: 0,
             is_searched: is_searched(&self.plan, segment, &ranks),
-            ranks: matching(&self.plan, segment, &ranks, self.snapshot.dead(at)?.as_ref())?,
+            found: matching(&self.plan, segment, &ranks, self.snapshot.dead(at)?.as_ref())?,
             block_rows: self.block_rows(at),
         }))
     }
@@ -219,12 +218,12 @@ impl Worker {
                 plan.query.count_read(batch.num_rows() as u64, batch.get_array_memory_size() as u64)?;
                 Rows::of_batch(&batch, &plan.needed()).filtered(&plan.filter)?
             }
-            Current::Segment { at, ranks, done, is_searched, block_rows } => {
-                if *done == ranks.len() {
+            Current::Segment { at, found, done, is_searched, block_rows } => {
+                if *done == found.ranks.len() {
                     return Ok(None);
                 }
-                let end = ranks.len().min(*done + *block_rows);
-                let taken = ranks[*done..end].to_vec();
+                let end = found.ranks.len().min(*done + *block_rows);
+                let taken = found.slice(*done, end);
                 *done = end;
                 let segment = self.snapshot.segments()[*at].segment();
                 Rows::of_segment(&plan.spec, segment, taken).filtered(plan.filter_of(*is_searched))?
