@@ -35,7 +35,7 @@ pub(super) fn check_alter(
 fn check_columns(old: &TableDefinition, new: &TableDefinition) -> Result<(), String> {
     let (old, new) = (old.stored(), new.stored());
     for (at, column) in old.iter().enumerate() {
-        match new.iter().nth(at) {
+        match new.get(at) {
             Some(found) if found.name == column.name && found.ty == column.ty => {}
             Some(found) if found.name == column.name => {
                 return Err(format!("another type of column `{}`", column.name));
