@@ -21,7 +21,7 @@ use crate::spec::TableSpec;
 use crate::stored::StoredSegment;
 use crate::work::WorkWatch;
 
-/// Rows and bytes of a block, apart from the values in segments.
+/// Rows and bytes of a block; rows of segments are counted as the average ones of their segment.
 const BLOCK_ROWS: usize = 4096;
 const BLOCK_BYTES: usize = 4 << 20;
 
@@ -45,6 +45,8 @@ struct Pass<'a> {
     fresh: FreshRows,
     assembler: RowAssembler,
     columns: SegmentColumns,
+    /// For each segment the average bytes of a row.
+    stored_bytes: Vec<usize>,
 }
 
 /// A block of merged rows: where each of them is.
@@ -83,12 +85,17 @@ impl MergedRows<'_> {
             SegmentCursor::new(stored, Arc::clone(left_out), 0..stored.segment().rows(), Direction::Ascending)
         };
         let everything = ByteRange::default();
+        let reads = writer.reads();
+        let bytes = |stored: &StoredSegment| {
+            usize::try_from(stored.row_bytes(&self.spec, &reads)).unwrap_or(usize::MAX)
+        };
         Ok(Pass {
             rows: self,
+            stored_bytes: self.segments.iter().map(|(stored, _)| bytes(stored)).collect(),
             cursors: self.segments.iter().map(open).collect::<Result<_>>()?,
             fresh: FreshRows::open(&self.snapshot, &self.generations, &everything, Direction::Ascending)?,
-            assembler: RowAssembler::new(&self.spec.rows, &writer.reads())?,
-            columns: SegmentColumns::new(&self.spec, &writer.reads())?,
+            assembler: RowAssembler::new(&self.spec.rows, &reads)?,
+            columns: SegmentColumns::new(&self.spec, &reads)?,
         })
     }
 }
@@ -102,8 +109,8 @@ impl Pass<'_> {
             picks: Vec::new(),
             tombstones: Vec::new(),
         };
-        let mut row_bytes = 0;
-        while block.picks.len() < BLOCK_ROWS && row_bytes + block.key_bytes < BLOCK_BYTES {
+        let mut row_bytes: usize = 0;
+        while block.picks.len() < BLOCK_ROWS && row_bytes.saturating_add(block.key_bytes) < BLOCK_BYTES {
             let stored = next_of(&self.cursors, Direction::Ascending);
             let stored = stored.and_then(|at| Some((at, self.cursors[at].peek()?)));
             let fresh = self.fresh.peek();
@@ -111,6 +118,7 @@ impl Pass<'_> {
                 (Some((at, (_, key))), Some((fresh, _))) if key == fresh => self.cursors[at].advance()?,
                 (Some((at, (rank, key))), fresh) if fresh.is_none_or(|(fresh, _)| key < fresh) => {
                     block.push_stored(&self.rows.segments[at].0, at, rank, key);
+                    row_bytes = row_bytes.saturating_add(self.stored_bytes[at]);
                     self.cursors[at].advance()?;
                 }
                 (_, Some((key, row))) => {

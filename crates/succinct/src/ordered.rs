@@ -17,6 +17,8 @@ use crate::snapshot::Snapshot;
 /// Rows of the first batch, and of later ones: a reader may need only a few.
 const FIRST_ROWS: usize = 256;
 const BATCH_ROWS: usize = 8192;
+/// Bytes of a batch; rows of segments are counted as the average ones of their segment.
+const BATCH_BYTES: u64 = 16 << 20;
 
 /// Batches of rows in key order.
 pub struct OrderedRows {
@@ -28,6 +30,8 @@ pub struct OrderedRows {
     projection: Vec<usize>,
     direction: Direction,
     batch_rows: usize,
+    /// For each cursor the average bytes of a row.
+    stored_bytes: Vec<u64>,
 }
 
 impl Snapshot {
@@ -42,6 +46,7 @@ impl Snapshot {
             let stored = &self.segments()[at];
             SegmentCursor::new(stored, self.dead(at)?, self.ranks(at, range)?, direction)
         };
+        let stored_bytes = self.segments().iter().map(|stored| stored.row_bytes(&self.spec, projection));
         Ok(OrderedRows {
             snapshot: Arc::clone(self),
             cursors: (0..self.segments().len()).map(cursor).collect::<Result<_>>()?,
@@ -51,6 +56,7 @@ impl Snapshot {
             projection: projection.to_vec(),
             direction,
             batch_rows: FIRST_ROWS,
+            stored_bytes: stored_bytes.collect(),
         })
     }
 
@@ -71,15 +77,18 @@ impl OrderedRows {
         let fresh_source = self.cursors.len();
         let mut ranks: Vec<Vec<Rank>> = vec![Vec::new(); fresh_source];
         let mut picks = Vec::new();
-        while picks.len() < self.batch_rows {
+        let mut bytes: u64 = 0;
+        while picks.len() < self.batch_rows && bytes < BATCH_BYTES {
             match self.next_source() {
                 None => break,
                 Some(source) if source == fresh_source => {
-                    if self.push_fresh()? {
+                    if let Some(pushed) = self.push_fresh()? {
+                        bytes += pushed;
                         picks.push((source, self.assembler.len() - 1));
                     }
                 }
                 Some(source) => {
+                    bytes = bytes.saturating_add(self.stored_bytes[source]);
                     picks.push((source, ranks[source].len()));
                     ranks[source].extend(self.cursors[source].peek().map(|(rank, _)| rank));
                     self.cursors[source].advance()?;
@@ -103,19 +112,19 @@ impl OrderedRows {
         }
     }
 
-    /// Takes the next fresh row; `false` for a tombstone.
-    fn push_fresh(&mut self) -> Result<bool> {
-        let Some(fresh) = &mut self.fresh else { return Ok(false) };
-        let is_row = match fresh.peek() {
+    /// Takes the next fresh row and returns its bytes; `None` for a tombstone.
+    fn push_fresh(&mut self) -> Result<Option<u64>> {
+        let Some(fresh) = &mut self.fresh else { return Ok(None) };
+        let pushed = match fresh.peek() {
             Some((key, StoredRow::Row(row))) => {
                 let pushed = self.assembler.push(key, row);
                 pushed.map_err(|corrupt| self.snapshot.corrupt_row(corrupt, key))?;
-                true
+                Some((key.len() + row.len()) as u64)
             }
-            _ => false,
+            _ => None,
         };
         fresh.advance()?;
-        Ok(is_row)
+        Ok(pushed)
     }
 
     fn picked<'a>(&self, ranks: &'a [Rank]) -> Picked<'a> {

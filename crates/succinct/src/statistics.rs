@@ -108,6 +108,14 @@ impl Snapshot {
         segments + self.fresh_rows_estimate()
     }
 
+    /// The bytes of the values of a row at the columns `wanted`, on average in the place where they are largest.
+    pub fn row_bytes(&self, wanted: &[usize]) -> u64 {
+        let stored = self.segments().iter().map(|stored| stored.row_bytes(&self.spec, wanted));
+        let fresh_bytes: u64 = self.generations.iter().map(|generation| generation.bytes()).sum();
+        let fresh = fresh_bytes / self.fresh_rows_estimate().max(1);
+        stored.max().unwrap_or_default().max(fresh)
+    }
+
     /// About as many rows are outside of segments.
     pub fn fresh_rows_estimate(&self) -> u64 {
         let Some(families) = &self.families else { return 0 };

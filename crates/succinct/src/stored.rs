@@ -60,6 +60,17 @@ impl StoredSegment {
         &self.path
     }
 
+    /// The bytes of the values of a row at the columns `wanted` of `spec`, on average; those of key columns are not
+    /// counted.
+    pub fn row_bytes(&self, spec: &TableSpec, wanted: &[usize]) -> u64 {
+        let mut places: Vec<usize> = wanted.iter().filter_map(|&at| spec.column_of_segment(at)).collect();
+        places.sort_unstable();
+        places.dedup();
+        let columns = places.iter().filter_map(|&at| self.segment.column(at));
+        let bytes: u64 = columns.map(|column| column.description().raw_bytes).sum();
+        bytes / u64::from(self.segment.rows().max(1))
+    }
+
     pub(crate) fn retire(&self) {
         self.is_retired.store(true, Ordering::Release);
     }

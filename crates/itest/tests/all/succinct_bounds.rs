@@ -130,6 +130,34 @@ fn value_of_a_hundred_megabytes_is_stored() {
 }
 
 #[test]
+fn rows_of_large_values_are_read_and_merged_in_little_memory() {
+    let dir = tempdir().expect("a directory");
+    let server = Server::start(dir.path());
+    server.ask("CREATE TABLE t (k UInt64, s String) ENGINE = Succinct PRIMARY KEY k");
+    server.ask("SYSTEM STOP MERGES t");
+    let ask = |statement: &str| {
+        let answer = server.post("max_memory_usage=200000000", statement.as_bytes());
+        assert_eq!(answer.status, 200, "{statement}: {}", answer.text());
+        answer.text()
+    };
+    for (first, optimize) in
+        [(0, "OPTIMIZE TABLE t"), (1, "OPTIMIZE TABLE t"), (2, "OPTIMIZE TABLE t FINAL"), (3, "SELECT 1")]
+    {
+        // 300 MB in all.
+        server.ask(&format!(
+            "INSERT INTO t SELECT number * 4 + {first}, repeat('large', 100000) FROM numbers(150)"
+        ));
+        ask(optimize);
+        let expected = format!("{}\t{}\n", (first + 1) * 150, (first + 1) * 150 * 500_000);
+        let sum = "SELECT count(), sum(length(s)) FROM";
+        assert_eq!(ask(&format!("{sum} t")), expected);
+        assert_eq!(ask(&format!("{sum} t WHERE k IN (SELECT number FROM numbers(10000))")), expected);
+        assert_eq!(ask(&format!("{sum} (SELECT s FROM t ORDER BY k LIMIT 100000)")), expected);
+        assert_eq!(ask(&format!("{sum} (SELECT s FROM t ORDER BY k DESC LIMIT 100000)")), expected);
+    }
+}
+
+#[test]
 fn expression_that_takes_too_much_memory_is_an_error_or_answered() {
     let dir = tempdir().expect("a directory");
     let mut server = Server::start(dir.path());

@@ -11,8 +11,9 @@ use super::rows::Rows;
 use crate::context::ProfileEvents;
 use crate::scan::source::{BlockIterator, BlockSource};
 
-/// Keys of one look-up.
-const KEYS_A_BLOCK: usize = 65_536;
+/// Keys of one look-up, and about the bytes of the rows that are found.
+const KEYS_A_BLOCK: u64 = 65_536;
+const BYTES_A_BLOCK: u64 = 64 << 20;
 
 /// The rows of some keys.
 pub(super) struct LookupSource {
@@ -30,9 +31,11 @@ impl BlockSource for LookupSource {
     fn open(&self, _partition: usize) -> Result<BlockIterator> {
         let (snapshot, plan, keys) = (Arc::clone(&self.snapshot), Arc::clone(&self.plan), self.keys.clone());
         let needed = plan.needed();
-        let starts = (0..keys[0].len()).step_by(KEYS_A_BLOCK);
+        let block = (BYTES_A_BLOCK / snapshot.row_bytes(&needed).max(1)).clamp(1, KEYS_A_BLOCK) as usize;
+        let starts = (0..keys[0].len()).step_by(block);
         Ok(Box::new(starts.map(move |start| {
-            let count = KEYS_A_BLOCK.min(keys[0].len() - start);
+            plan.query.check()?;
+            let count = block.min(keys[0].len() - start);
             let asked: Vec<ArrayRef> = keys.iter().map(|key| key.slice(start, count)).collect();
             ProfileEvents::add(&plan.query.events.key_lookups, count as u64);
             let found = snapshot.get(&asked, &needed, plan.query.threads())?.rows;

@@ -203,9 +203,7 @@ impl Worker {
 
     /// Rows whose values fit into memory.
     fn block_rows(&self, at: usize) -> usize {
-        let segment = self.snapshot.segments()[at].segment();
-        let bytes: u64 = segment.describe_columns().map(|column| column.raw_bytes).sum();
-        let row_bytes = bytes / u64::from(segment.rows().max(1));
+        let row_bytes = self.snapshot.segments()[at].row_bytes(&self.plan.spec, &self.plan.needed());
         (BLOCK_BYTES / row_bytes.max(1)).clamp(1, BLOCK_ROWS as u64) as usize
     }
 
