@@ -136,19 +136,19 @@ fn rows_of_large_values_are_read_and_merged_in_little_memory() {
     server.ask("CREATE TABLE t (k UInt64, s String) ENGINE = Succinct PRIMARY KEY k");
     server.ask("SYSTEM STOP MERGES t");
     let ask = |statement: &str| {
-        let answer = server.post("max_memory_usage=200000000", statement.as_bytes());
+        let answer = server.post("max_memory_usage=350000000", statement.as_bytes());
         assert_eq!(answer.status, 200, "{statement}: {}", answer.text());
         answer.text()
     };
     for (first, optimize) in
         [(0, "OPTIMIZE TABLE t"), (1, "OPTIMIZE TABLE t"), (2, "OPTIMIZE TABLE t FINAL"), (3, "SELECT 1")]
     {
-        // 300 MB in all.
+        // 600 MB in all.
         server.ask(&format!(
-            "INSERT INTO t SELECT number * 4 + {first}, repeat('large', 100000) FROM numbers(150)"
+            "INSERT INTO t SELECT number * 4 + {first}, repeat('large', 100000) FROM numbers(300)"
         ));
         ask(optimize);
-        let expected = format!("{}\t{}\n", (first + 1) * 150, (first + 1) * 150 * 500_000);
+        let expected = format!("{}\t{}\n", (first + 1) * 300, (first + 1) * 300 * 500_000);
         let sum = "SELECT count(), sum(length(s)) FROM";
         assert_eq!(ask(&format!("{sum} t")), expected);
         assert_eq!(ask(&format!("{sum} t WHERE k IN (SELECT number FROM numbers(10000))")), expected);
