@@ -68,7 +68,7 @@ impl SegmentCursor {
         self.rows.clear();
         self.piece.clear();
         while self.rows.is_empty() && !self.rest.is_empty() {
-            let piece = self.next_piece();
+            let piece = next_ranks(&mut self.rest, self.direction, PIECE_KEYS);
             self.stored.segment().keys().scan(piece, &mut |rank, key| {
                 if !self.left_out.contains(rank) {
                     let start = self.piece.len();
@@ -84,19 +84,19 @@ impl SegmentCursor {
         }
         Ok(())
     }
+}
 
-    /// Takes the next ranks off the rest.
-    fn next_piece(&mut self) -> Range<Rank> {
-        let Range { start, end } = self.rest;
-        match self.direction {
-            Direction::Ascending => {
-                self.rest.start = end.min(start.saturating_add(PIECE_KEYS));
-                start..self.rest.start
-            }
-            Direction::Descending => {
-                self.rest.end = start.max(end.saturating_sub(PIECE_KEYS));
-                self.rest.end..end
-            }
+/// Takes the next `count` ranks off `rest`, from its beginning or from its end.
+pub(crate) fn next_ranks(rest: &mut Range<Rank>, direction: Direction, count: u32) -> Range<Rank> {
+    let Range { start, end } = *rest;
+    match direction {
+        Direction::Ascending => {
+            rest.start = end.min(start.saturating_add(count));
+            start..rest.start
+        }
+        Direction::Descending => {
+            rest.end = start.max(end.saturating_sub(count));
+            rest.end..end
         }
     }
 }
