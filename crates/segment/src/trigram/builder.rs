@@ -19,6 +19,9 @@ const PAIRS_MAX: usize = 2 << 20;
 const RUNS_MAX: usize = 32;
 /// The bytes of strings that a block should have.
 const BLOCK_BYTES: u64 = 32 << 10;
+/// Half a trigram is a digit of the radix sort.
+const DIGIT_BITS: u32 = 12;
+const DIGITS: usize = 1 << DIGIT_BITS;
 /// Every trigram.
 const TRIGRAMS: usize = 1 << 24;
 
@@ -97,7 +100,7 @@ impl TrigramBuilder {
     }
 
     fn spill(&mut self) -> Result<()> {
-        self.pairs.sort_unstable();
+        sort_by_trigram(&mut self.pairs);
         let mut run = RunWriter::new(self.place.spool());
         let mut blocks = Vec::new();
         for pairs in self.pairs.chunk_by(|one, other| one.0 == other.0) {
@@ -133,6 +136,26 @@ impl TrigramBuilder {
         component.number(count);
         sections.into_iter().for_each(|section| component.section(section));
         Ok(component)
+    }
+}
+
+/// Sorts pairs by trigram. Pairs of the same trigram stay in the order of their blocks: a radix sort is stable.
+fn sort_by_trigram(pairs: &mut Vec<(Trigram, u32)>) {
+    let mut sorted = vec![(0, 0); pairs.len()];
+    for shift in [0, DIGIT_BITS] {
+        let digit = |trigram: Trigram| (trigram >> shift) as usize & (DIGITS - 1);
+        let mut places = vec![0; DIGITS];
+        pairs.iter().for_each(|pair| places[digit(pair.0)] += 1);
+        let mut start = 0;
+        for place in &mut places {
+            (*place, start) = (start, start + *place);
+        }
+        for &pair in &*pairs {
+            let place = &mut places[digit(pair.0)];
+            sorted[*place] = pair;
+            *place += 1;
+        }
+        std::mem::swap(pairs, &mut sorted);
     }
 }
 
