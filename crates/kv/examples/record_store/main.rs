@@ -22,6 +22,10 @@ use std::io::Write;
 use arguments::Arguments;
 use store::Result;
 
+/// The allocator of the program `basalt`. RocksDB has its own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> Result<()> {
     let arguments = Arguments::parse(std::env::args().skip(1))?;
     let figures = verbs::run(&arguments)?;
