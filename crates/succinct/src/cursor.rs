@@ -19,7 +19,7 @@ pub(crate) struct SegmentCursor {
     left_out: Arc<RankSet>,
     rest: Range<Rank>,
     piece: Vec<u8>,
-    /// Of each row of the piece its rank, and where its key is.
+    /// Rank of each row of the piece, and where its key is.
     rows: Vec<(Rank, Range<usize>)>,
     at: usize,
     direction: Direction,

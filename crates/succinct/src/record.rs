@@ -28,7 +28,7 @@ struct Plan {
     /// Positions of the columns outside the key.
     values: Vec<usize>,
     layout: RowLayout,
-    /// Of each group its columns.
+    /// The columns of each group.
     groups: Vec<RowLayout>,
     shape: Shape,
 }

@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
     /// How long to measure, and how long to do the same before without measuring.
     pub(crate) seconds: f64,
     pub(crate) warm_seconds: f64,
-    /// Of a hundred operations, this many read.
+    /// Operations in a hundred that read.
     pub(crate) reads_percent: u64,
     /// The number of records that `write` writes.
     pub(crate) writes: u64,

@@ -12,7 +12,7 @@ use crate::store::{RecordRead, RecordStore, Result};
 #[derive(Clone, Copy)]
 pub(crate) struct Work {
     pub(crate) threads: usize,
-    /// Of a hundred operations, this many read; the others write.
+    /// Operations in a hundred that read; the others write.
     pub(crate) reads_percent: u64,
     pub(crate) until: Until,
     pub(crate) seed: u64,
