@@ -64,23 +64,28 @@ impl Snapshot {
         if let Some(known) = self.dead[segment].get() {
             return Ok(Arc::clone(known));
         }
+        let dead = self.dead_in(segment, &ByteRange::default())?;
+        Ok(Arc::clone(self.dead[segment].get_or_init(|| Arc::new(dead))))
+    }
+
+    /// The same for the keys in `range`; of other keys some may be missing. Every fresh key in the range is looked up.
+    pub fn dead_in(&self, segment: usize, range: &ByteRange) -> Result<RankSet> {
         let stored = self.version.segments[segment].segment();
         let mut dead = self.version.left_out(segment, false)?.as_ref().clone();
-        if let Some(mut rows) = self.fresh(&ByteRange::default(), Direction::Ascending)? {
-            let mut count: u32 = 0;
-            while let Some((key, _)) = rows.peek() {
-                if let Some(rank) = stored.find(key)? {
-                    dead.insert(rank);
-                }
-                count = count.wrapping_add(1);
-                if count.is_multiple_of(1 << 12) {
-                    basalt_base::query::checkpoint()?;
-                }
-                rows.advance()?;
+        let Some(mut rows) = self.fresh(range, Direction::Ascending)? else { return Ok(dead) };
+        let mut count: u32 = 0;
+        while let Some((key, _)) = rows.peek() {
+            if let Some(rank) = stored.find(key)? {
+                dead.insert(rank);
             }
-            stored.check_present()?;
+            count = count.wrapping_add(1);
+            if count.is_multiple_of(1 << 12) {
+                basalt_base::query::checkpoint()?;
+            }
+            rows.advance()?;
         }
-        Ok(Arc::clone(self.dead[segment].get_or_init(|| Arc::new(dead))))
+        stored.check_present()?;
+        Ok(dead)
     }
 
     /// The rows outside of segments in `range`, in key order or its reverse; tombstones are among them.

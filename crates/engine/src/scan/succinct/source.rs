@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow::compute::SortOptions;
 use arrow::record_batch::RecordBatch;
 use basalt_base::Result;
 use basalt_kv::ByteRange;
-use basalt_succinct::{FreshBatches, Snapshot};
+use basalt_succinct::{FreshBatches, RankSet, Snapshot};
 use parking_lot::Mutex;
 
 use super::candidates::{Candidates, FoundRows, Ranks, candidates, is_searched, matching};
@@ -35,11 +35,15 @@ struct SuccinctSource {
     range: ByteRange,
     /// For each segment what the conditions leave.
     candidates: Arc<Vec<Candidates>>,
+    dead: Arc<DeadRows>,
     pieces: Arc<Mutex<VecDeque<Piece>>>,
     piece_count: usize,
     /// Whether no condition leaves rows out.
     is_whole: bool,
 }
+
+/// For each segment the ranks in the range of the scan that are not rows of the table, once a piece needs them.
+struct DeadRows(Vec<OnceLock<Arc<RankSet>>>);
 
 /// A part of a scan.
 enum Piece {
@@ -93,7 +97,8 @@ impl SuccinctSource {
         }
         let piece_count = pieces.len();
         let pieces = Arc::new(Mutex::new(pieces));
-        SuccinctSource { snapshot, plan, range, candidates, pieces, piece_count, is_whole }
+        let dead = Arc::new(DeadRows(candidates.iter().map(|_| OnceLock::new()).collect()));
+        SuccinctSource { snapshot, plan, range, candidates, dead, pieces, piece_count, is_whole }
     }
 }
 
@@ -107,6 +112,7 @@ impl BlockSource for SuccinctSource {
             snapshot: Arc::clone(&self.snapshot),
             plan: Arc::clone(&self.plan),
             range: self.range.clone(),
+            dead: Arc::clone(&self.dead),
             pieces: Arc::clone(&self.pieces),
             current: None,
         }))
@@ -162,6 +168,7 @@ struct Worker {
     snapshot: Arc<Snapshot>,
     plan: Arc<RowsPlan>,
     range: ByteRange,
+    dead: Arc<DeadRows>,
     pieces: Arc<Mutex<VecDeque<Piece>>>,
     current: Option<Current>,
 }
@@ -196,9 +203,21 @@ impl Worker {
             at,
             done: 0,
             is_searched: is_searched(&self.plan, segment, &ranks),
-            found: matching(&self.plan, segment, &ranks, self.snapshot.dead(at)?.as_ref())?,
+            found: matching(&self.plan, segment, &ranks, self.dead(at)?.as_ref())?,
             block_rows: self.block_rows(at),
         }))
+    }
+
+    fn dead(&self, at: usize) -> Result<Arc<RankSet>> {
+        if self.range == ByteRange::default() {
+            return self.snapshot.dead(at);
+        }
+        let known = &self.dead.0[at];
+        if let Some(known) = known.get() {
+            return Ok(Arc::clone(known));
+        }
+        let dead = self.snapshot.dead_in(at, &self.range)?;
+        Ok(Arc::clone(known.get_or_init(|| Arc::new(dead))))
     }
 
     /// Rows whose values fit into memory.
