@@ -16,7 +16,7 @@ use basalt_base::fs::{FaultyStorage, PendingFile, Storage};
 use basalt_codec::{TOKEN_BYTES_MAX, TokenMatcher, Tokens};
 use basalt_segment::Rank;
 use basalt_segment::file::{Access, Features, SegmentFile, SegmentWriter, SpoolPlace};
-use basalt_segment::search::{Pattern, Strings, TokenStrings, VisitCodes, search};
+use basalt_segment::search::{Pattern, SearchMemory, Strings, TokenStrings, VisitCodes, search};
 use basalt_segment::trigram::{Postings, TrigramBuilder};
 use basalt_segment::value::StringStore;
 
@@ -126,10 +126,16 @@ fn compare(expression: &str, records: &[&[u8]], coded: &Coded, postings: &Postin
         move || {
             let mut found = 0;
             let strings = Strings { store: coded, tokens: Some(coded), postings };
-            let report = search(strings, &pattern_of(expression), 0..records.len() as Rank, &mut |_| {
-                found += 1;
-                Ok(ControlFlow::Continue(()))
-            });
+            let report = search(
+                strings,
+                &pattern_of(expression),
+                &mut SearchMemory::default(),
+                0..records.len() as Rank,
+                &mut |_| {
+                    found += 1;
+                    Ok(ControlFlow::Continue(()))
+                },
+            );
             black_box(report.expect("an answer"));
             found
         }

@@ -7,7 +7,7 @@ use basalt_base::{Error, Result};
 
 use crate::Rank;
 use crate::file::SegmentFile;
-use crate::search::{Pattern, SearchReport, Strings, search};
+use crate::search::{Pattern, SearchMemory, SearchReport, Strings, search};
 use crate::spec::ColumnSpec;
 use crate::trigram::Postings;
 use crate::value::{ColumnStore, Zones, open};
@@ -70,6 +70,7 @@ impl SegmentColumn {
     pub fn search(
         &self,
         pattern: &Pattern,
+        memory: &mut SearchMemory,
         ranks: Range<Rank>,
         found: &mut dyn FnMut(Rank) -> Result<ControlFlow<()>>,
     ) -> Result<SearchReport> {
@@ -78,6 +79,6 @@ impl SegmentColumn {
             .as_strings()
             .ok_or_else(|| Error::logical("a pattern in a column that has no strings"))?;
         let strings = Strings { store, tokens: store.as_tokens(), postings: self.postings.as_ref() };
-        search(strings, pattern, ranks, found)
+        search(strings, pattern, memory, ranks, found)
     }
 }

@@ -29,6 +29,6 @@ mod tests;
 pub use automaton::Automaton;
 pub use keys::{search_encoded_keys, search_keys};
 pub use pattern::Pattern;
-pub use plan::{Strings, search};
+pub use plan::{SearchMemory, Strings, search};
 pub use report::{SearchReport, Way};
 pub use token_strings::{TokenStrings, VisitCodes};

@@ -9,6 +9,7 @@
 use std::ops::{ControlFlow, Range};
 
 use basalt_base::Result;
+use basalt_codec::Tokens;
 
 use super::automaton::{Automaton, DEAD, SINK};
 use super::code_set::CodeSet;
@@ -36,6 +37,15 @@ pub struct Strings<'a> {
     pub postings: Option<&'a Postings>,
 }
 
+/// What a search has prepared, for the next one of the same pattern in the same column.
+#[derive(Default)]
+pub struct SearchMemory {
+    /// Taken when it is lifted to tokens. An error: it would need too much memory.
+    automaton: Option<Result<Automaton>>,
+    tester: Tester,
+    decoded: u64,
+}
+
 /// Takes the rank of a record that matches.
 type Found<'f> = dyn FnMut(Rank) -> Result<ControlFlow<()>> + 'f;
 
@@ -44,16 +54,17 @@ type Found<'f> = dyn FnMut(Rank) -> Result<ControlFlow<()>> + 'f;
 pub fn search(
     strings: Strings<'_>,
     pattern: &Pattern,
+    memory: &mut SearchMemory,
     ranks: Range<Rank>,
     found: &mut Found<'_>,
 ) -> Result<SearchReport> {
-    let mut search = Search::new(strings, pattern, found);
-    let automaton = Automaton::new(pattern);
-    if let Ok(automaton) = &automaton
+    let mut search = Search::new(strings, pattern, memory, found);
+    if let Some(Ok(automaton)) = &search.memory.automaton
         && matches!(automaton.start_state(), DEAD | SINK)
     {
+        let matches_all = automaton.start_state() == SINK;
         search.report.way = Way::Constant;
-        if automaton.start_state() == SINK {
+        if matches_all {
             for rank in ranks {
                 if search.tell(rank)?.is_break() {
                     break;
@@ -62,7 +73,6 @@ pub fn search(
         }
         return Ok(search.report);
     }
-    search.automaton = automaton.ok();
     match strings.postings.map(|postings| (postings, trigrams_of(pattern))) {
         Some((postings, query)) if query != TrigramQuery::Everything => {
             search.report.candidates = Some(0);
@@ -90,35 +100,52 @@ pub fn search(
 struct Search<'a, 'f, 'g> {
     strings: Strings<'a>,
     pattern: &'a Pattern,
+    memory: &'a mut SearchMemory,
     found: &'f mut Found<'g>,
     report: SearchReport,
-    /// Taken when it is lifted to tokens.
-    automaton: Option<Automaton>,
-    tester: Tester<'a>,
     text: Vec<u8>,
 }
 
 /// Tests records by their codes.
-enum Tester<'a> {
+#[derive(Default)]
+enum Tester {
+    #[default]
     Unprepared,
     Codes(CodeSet),
-    Automaton(Box<TokenAutomaton<'a>>),
+    Automaton(Box<TokenAutomaton>),
     /// Codes cannot be tested.
     Decoded,
 }
 
+impl Tester {
+    fn way(&self) -> Way {
+        match self {
+            Tester::Codes(_) => Way::Codes,
+            Tester::Automaton(_) => Way::Automaton,
+            Tester::Unprepared | Tester::Decoded => Way::Decoded,
+        }
+    }
+}
+
 impl<'a, 'f, 'g> Search<'a, 'f, 'g> {
-    fn new(strings: Strings<'a>, pattern: &'a Pattern, found: &'f mut Found<'g>) -> Search<'a, 'f, 'g> {
+    fn new(
+        strings: Strings<'a>,
+        pattern: &'a Pattern,
+        memory: &'a mut SearchMemory,
+        found: &'f mut Found<'g>,
+    ) -> Search<'a, 'f, 'g> {
+        if matches!(memory.tester, Tester::Unprepared) && memory.automaton.is_none() {
+            memory.automaton = Some(Automaton::new(pattern));
+        }
         let report = SearchReport {
-            way: Way::Decoded,
+            way: memory.tester.way(),
             candidates: None,
             on_codes: 0,
             decoded: 0,
             found: 0,
             is_exhausted: false,
         };
-        let (automaton, tester, text) = (None, Tester::Unprepared, Vec::new());
-        Search { strings, pattern, found, report, automaton, tester, text }
+        Search { strings, pattern, memory, found, report, text: Vec::new() }
     }
 
     fn tell(&mut self, rank: Rank) -> Result<ControlFlow<()>> {
@@ -146,35 +173,36 @@ impl<'a, 'f, 'g> Search<'a, 'f, 'g> {
     /// Tests the records at the beginning of `ranks` in one way. Returns the rank after them.
     fn run_front(&mut self, ranks: Range<Rank>) -> Result<(ControlFlow<()>, Rank)> {
         let batch = ranks.start..ranks.end.min(ranks.start.saturating_add(BATCH));
-        if self.report.decoded < DECODED_FIRST {
+        if self.memory.decoded < DECODED_FIRST {
             return Ok((self.decode(batch.clone())?, batch.end));
         }
-        if matches!(self.tester, Tester::Unprepared) {
+        if matches!(self.memory.tester, Tester::Unprepared) {
             self.prepare();
         }
         match self.strings.tokens {
-            Some(tokens) if !matches!(self.tester, Tester::Decoded) => self.test_codes(tokens, ranks),
+            Some(tokens) if !matches!(self.memory.tester, Tester::Decoded) => self.test_codes(tokens, ranks),
             _ => Ok((self.decode(batch.clone())?, batch.end)),
         }
     }
 
     /// Chooses how to test codes.
     fn prepare(&mut self) {
-        let (tester, way) = match (self.strings.tokens, self.pattern.strings(), self.automaton.take()) {
+        let (tester, way) = match (self.strings.tokens, self.pattern.strings(), self.memory.automaton.take())
+        {
             (Some(tokens), Some(strings), _) => {
                 (Tester::Codes(CodeSet::new(tokens.tokens(), strings)), Way::Codes)
             }
-            (Some(tokens), _, Some(automaton)) => {
+            (Some(tokens), _, Some(Ok(automaton))) => {
                 let lifted = TokenAutomaton::new(automaton, tokens.tokens());
                 (Tester::Automaton(Box::new(lifted)), Way::Automaton)
             }
-            (Some(_), _, None) => {
+            (Some(_), _, _) => {
                 self.report.is_exhausted = true;
                 (Tester::Decoded, Way::Decoded)
             }
             (None, ..) => (Tester::Decoded, Way::Decoded),
         };
-        (self.tester, self.report.way) = (tester, way);
+        (self.memory.tester, self.report.way) = (tester, way);
     }
 
     /// Tests the codes of `ranks`, until the caller has enough or the automaton is exhausted.
@@ -185,7 +213,7 @@ impl<'a, 'f, 'g> Search<'a, 'f, 'g> {
     ) -> Result<(ControlFlow<()>, Rank)> {
         let (mut flow, mut done) = (ControlFlow::Continue(()), ranks.end);
         tokens.scan_codes(ranks, &mut |rank, codes| {
-            let Some(matches) = self.test(codes)? else {
+            let Some(matches) = self.test(tokens.tokens(), codes)? else {
                 done = rank;
                 return Ok(ControlFlow::Break(()));
             };
@@ -201,13 +229,13 @@ impl<'a, 'f, 'g> Search<'a, 'f, 'g> {
 
     /// Whether the string of `codes` matches; `None` if the automaton is exhausted.
     #[inline]
-    fn test(&mut self, codes: &[u16]) -> Result<Option<bool>> {
-        match &mut self.tester {
+    fn test(&mut self, tokens: &Tokens, codes: &[u16]) -> Result<Option<bool>> {
+        match &mut self.memory.tester {
             Tester::Codes(set) => Ok(Some(set.contains(codes))),
-            Tester::Automaton(automaton) => match automaton.matches(codes) {
+            Tester::Automaton(automaton) => match automaton.matches(tokens, codes) {
                 Err(_) if automaton.is_exhausted() => {
                     self.report.is_exhausted = true;
-                    (self.tester, self.report.way) = (Tester::Decoded, Way::Decoded);
+                    (self.memory.tester, self.report.way) = (Tester::Decoded, Way::Decoded);
                     Ok(None)
                 }
                 matches => matches.map(Some),
@@ -221,6 +249,7 @@ impl<'a, 'f, 'g> Search<'a, 'f, 'g> {
             self.text.clear();
             self.strings.store.append(rank, &mut self.text)?;
             self.report.decoded += 1;
+            self.memory.decoded += 1;
             check_each(self.report.decoded)?;
             if self.pattern.matches(&self.text) && self.tell(rank)?.is_break() {
                 return Ok(ControlFlow::Break(()));

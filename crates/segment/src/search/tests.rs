@@ -12,7 +12,7 @@ use regex::bytes::RegexBuilder;
 use super::automaton::Automaton;
 use super::keys::search_with;
 use super::pattern::Pattern;
-use super::plan::{Strings, search};
+use super::plan::{SearchMemory, Strings, search};
 use super::report::Way;
 use super::token_strings::{TokenStrings, VisitCodes};
 use super::tokens::TokenAutomaton;
@@ -152,7 +152,7 @@ pub(super) fn check(texts: &Texts, pattern: &Pattern, expected: &dyn Fn(&[u8]) -
         let mut automaton = TokenAutomaton::within(automaton, &texts.tokens, rows_bytes);
         // Twice, so that the second round reads rows that are filled.
         for _ in 0..2 {
-            let found = tested(&mut |at| automaton.matches(&texts.codes[at]).unwrap());
+            let found = tested(&mut |at| automaton.matches(&texts.tokens, &texts.codes[at]).unwrap());
             assert_eq!(found, expected, "{pattern} by tokens");
         }
     }
@@ -180,14 +180,18 @@ pub(super) fn check(texts: &Texts, pattern: &Pattern, expected: &dyn Fn(&[u8]) -
     assert_eq!(found, by_matches, "{pattern} over keys");
 }
 
+/// The second search goes on with what the first one has prepared.
 fn found_by(strings: Strings<'_>, pattern: &Pattern, rows: Rank) -> Vec<Rank> {
-    let mut found = Vec::new();
-    let report = search(strings, pattern, 0..rows, &mut |rank| {
-        found.push(rank);
-        Ok(ControlFlow::Continue(()))
-    })
-    .unwrap();
-    assert_eq!(report.found, found.len() as u64);
+    let (mut found, mut memory) = (Vec::new(), SearchMemory::default());
+    for ranks in [0..rows / 2, rows / 2..rows] {
+        let before = found.len();
+        let report = search(strings, pattern, &mut memory, ranks, &mut |rank| {
+            found.push(rank);
+            Ok(ControlFlow::Continue(()))
+        })
+        .unwrap();
+        assert_eq!(report.found, (found.len() - before) as u64);
+    }
     found
 }
 
@@ -351,7 +355,7 @@ fn patterns_whose_states_are_too_many_are_answered() {
         (0..).zip(&texts.texts).filter(|(_, text)| regex.is_match(text)).map(|(rank, _)| rank).collect();
     let mut found = Vec::new();
     let strings = Strings { store: &texts, tokens: Some(&texts), postings: None };
-    let report = search(strings, &pattern, 0..5000, &mut |rank| {
+    let report = search(strings, &pattern, &mut SearchMemory::default(), 0..5000, &mut |rank| {
         found.push(rank);
         Ok(ControlFlow::Continue(()))
     })
@@ -378,10 +382,16 @@ fn a_search_ends_when_its_caller_has_enough() {
     for (pattern, enough) in [("b", 10), ("b", 500), (".*", 10)] {
         let strings = Strings { store: &texts, tokens: Some(&texts), postings: None };
         let mut count = 0;
-        let report = search(strings, &Pattern::expression(pattern.as_bytes()).unwrap(), 0..1000, &mut |_| {
-            count += 1;
-            Ok(if count == enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-        });
+        let report = search(
+            strings,
+            &Pattern::expression(pattern.as_bytes()).unwrap(),
+            &mut SearchMemory::default(),
+            0..1000,
+            &mut |_| {
+                count += 1;
+                Ok(if count == enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            },
+        );
         assert_eq!(report.unwrap().found, enough);
     }
 }
@@ -392,7 +402,10 @@ fn the_way_is_reported() {
     let postings = postings_of(&texts.texts, 500, 1 << 20);
     let way = |pattern: &Pattern, postings| {
         let strings = Strings { store: &texts, tokens: Some(&texts), postings };
-        search(strings, pattern, 0..1000, &mut |_| Ok(ControlFlow::Continue(()))).unwrap()
+        search(strings, pattern, &mut SearchMemory::default(), 0..1000, &mut |_| {
+            Ok(ControlFlow::Continue(()))
+        })
+        .unwrap()
     };
     assert_eq!(way(&Pattern::like(b"%").unwrap(), None).way, Way::Constant);
     assert_eq!(way(&Pattern::any_expression(&[]).unwrap(), None).way, Way::Constant);

@@ -23,9 +23,8 @@ const UNKNOWN: u16 = 0;
 /// The codes whose bits are tested together.
 const TOGETHER: usize = 8;
 
-/// The automaton of a search over the codes of one dictionary.
-pub(super) struct TokenAutomaton<'a> {
-    tokens: &'a Tokens,
+/// The automaton of a search over the codes of one dictionary, which every call takes.
+pub(super) struct TokenAutomaton {
     bytes: Automaton,
     rows: Vec<Row>,
     /// The row of each state.
@@ -41,25 +40,25 @@ struct Row {
     stays: Box<[u64]>,
 }
 
-impl<'a> TokenAutomaton<'a> {
-    pub(super) fn new(bytes: Automaton, tokens: &'a Tokens) -> TokenAutomaton<'a> {
+impl TokenAutomaton {
+    pub(super) fn new(bytes: Automaton, tokens: &Tokens) -> TokenAutomaton {
         TokenAutomaton::within(bytes, tokens, ROWS_BYTES_MAX)
     }
 
     /// An automaton whose rows take at most `rows_bytes_max`.
-    pub(super) fn within(bytes: Automaton, tokens: &'a Tokens, rows_bytes_max: usize) -> TokenAutomaton<'a> {
+    pub(super) fn within(bytes: Automaton, tokens: &Tokens, rows_bytes_max: usize) -> TokenAutomaton {
         let rows_max = rows_bytes_max / Row::bytes(tokens.bits());
-        TokenAutomaton { tokens, bytes, rows: Vec::new(), row_of: Vec::new(), rows_max }
+        TokenAutomaton { bytes, rows: Vec::new(), row_of: Vec::new(), rows_max }
     }
 
     /// Whether the string of `codes` matches. An error: the automaton would need more memory than its limit.
     #[inline]
-    pub(super) fn matches(&mut self, codes: &[u16]) -> Result<bool> {
+    pub(super) fn matches(&mut self, tokens: &Tokens, codes: &[u16]) -> Result<bool> {
         let mut state = self.bytes.start_state();
         let mut at = 0;
         while state >= STEPPING && at < codes.len() {
-            let Some(row) = self.row(state) else {
-                state = self.walk(state, codes[at])?;
+            let Some(row) = self.row(tokens, state) else {
+                state = self.walk(tokens, state, codes[at])?;
                 at += 1;
                 continue;
             };
@@ -67,7 +66,7 @@ impl<'a> TokenAutomaton<'a> {
             at += row.staying(&codes[at..]);
             let Some(&code) = codes.get(at) else { break };
             state = match row.next[usize::from(code) & (row.next.len() - 1)] {
-                UNKNOWN => self.fill(state, code)?,
+                UNKNOWN => self.fill(tokens, state, code)?,
                 next => next,
             };
             at += 1;
@@ -81,20 +80,20 @@ impl<'a> TokenAutomaton<'a> {
 
     /// The index of the row of `state`, unless there are too many.
     #[inline]
-    fn row(&mut self, state: u16) -> Option<usize> {
+    fn row(&mut self, tokens: &Tokens, state: u16) -> Option<usize> {
         match self.row_of.get(usize::from(state)) {
             Some(&row) if row != NO_ROW => Some(usize::from(row)),
-            _ => self.add_row(state),
+            _ => self.add_row(tokens, state),
         }
     }
 
     #[cold]
-    fn add_row(&mut self, state: u16) -> Option<usize> {
+    fn add_row(&mut self, tokens: &Tokens, state: u16) -> Option<usize> {
         if self.rows.len() >= self.rows_max.min(usize::from(NO_ROW)) {
             return None;
         }
         let (row, place) = (self.rows.len(), usize::from(state));
-        self.rows.push(Row::new(self.tokens.bits()));
+        self.rows.push(Row::new(tokens.bits()));
         if self.row_of.len() <= place {
             self.row_of.resize(place + 1, NO_ROW);
         }
@@ -103,8 +102,8 @@ impl<'a> TokenAutomaton<'a> {
     }
 
     #[cold]
-    fn fill(&mut self, state: u16, code: u16) -> Result<u16> {
-        let next = self.walk(state, code)?;
+    fn fill(&mut self, tokens: &Tokens, state: u16, code: u16) -> Result<u16> {
+        let next = self.walk(tokens, state, code)?;
         let row = &mut self.rows[usize::from(self.row_of[usize::from(state)])];
         let place = usize::from(code) & (row.next.len() - 1);
         row.next[place] = next;
@@ -114,8 +113,8 @@ impl<'a> TokenAutomaton<'a> {
         Ok(next)
     }
 
-    fn walk(&mut self, state: u16, code: u16) -> Result<u16> {
-        self.tokens.text_of(code).iter().try_fold(state, |state, &byte| self.bytes.step(state, byte))
+    fn walk(&mut self, tokens: &Tokens, state: u16, code: u16) -> Result<u16> {
+        tokens.text_of(code).iter().try_fold(state, |state, &byte| self.bytes.step(state, byte))
     }
 }
 

@@ -11,7 +11,7 @@ use basalt_base::Result;
 use basalt_base::fs::{FaultyStorage, PendingFile, Storage};
 
 use crate::file::{Access, SpoolPlace};
-use crate::search::Pattern;
+use crate::search::{Pattern, SearchMemory};
 use crate::{BuildOptions, Built, ColumnSpec, RowBlock, RowSource, Segment, SegmentSpec, build};
 
 pub(super) const PATH: &str = "/tmp/7.seg";
@@ -139,7 +139,7 @@ pub(super) fn open(storage: &Arc<dyn Storage>, access: Access) -> Result<Segment
 fn matching(segment: &Segment, pattern: &Pattern) -> Result<Vec<u32>> {
     let mut ranks = Vec::new();
     let column = segment.column(1).expect("it is there");
-    column.search(pattern, 0..segment.rows(), &mut |rank| {
+    column.search(pattern, &mut SearchMemory::default(), 0..segment.rows(), &mut |rank| {
         ranks.push(rank);
         Ok(ControlFlow::Continue(()))
     })?;

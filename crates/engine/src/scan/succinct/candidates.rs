@@ -9,7 +9,7 @@ use basalt_base::{Error, Result};
 use basalt_kv::ByteRange;
 use basalt_kv::encoding::{EncodedKeys, KeyEncoder};
 use basalt_segment::key::SecondaryIndex;
-use basalt_segment::search::{search_encoded_keys, search_keys};
+use basalt_segment::search::{SearchMemory, search_encoded_keys, search_keys};
 use basalt_segment::value::ZoneBound;
 use basalt_segment::{Rank, Segment};
 use basalt_succinct::{IndexSpec, RankSet, Snapshot};
@@ -226,18 +226,19 @@ pub(super) fn is_searched(plan: &RowsPlan, segment: &Segment, ranks: &Ranks) -> 
     is_there && matches!(ranks, Ranks::Range(_))
 }
 
-/// The rows of `ranks` that are in the table and that the search finds, if it is made.
+/// The rows of `ranks` that are in the table and that the search finds, if it is made. `memory` is of the segment.
 pub(super) fn matching(
     plan: &RowsPlan,
     segment: &Segment,
     ranks: &Ranks,
     dead: &RankSet,
+    memory: &mut SearchMemory,
 ) -> Result<FoundRows> {
     let mut left = Vec::new();
     let found = match (ranks, &plan.search) {
         (Ranks::List(found), _) => found.kept(|rank| !dead.contains(rank))?,
         (Ranks::Range(range), Some(search)) if is_searched(plan, segment, ranks) => {
-            find(search, segment, range.clone(), &mut |found| dead.missing_of(found, &mut left))?;
+            find(search, segment, range.clone(), memory, &mut |found| dead.missing_of(found, &mut left))?;
             FoundRows { ranks: left, known: Vec::new() }
         }
         (Ranks::Range(range), _) => {
@@ -253,6 +254,7 @@ fn find(
     search: &TextSearch,
     segment: &Segment,
     ranks: Range<Rank>,
+    memory: &mut SearchMemory,
     found: &mut dyn FnMut(Range<Rank>),
 ) -> Result<()> {
     let mut visit = |ranks: Range<Rank>| {
@@ -267,7 +269,7 @@ fn find(
         SearchPlace::Column { at, .. } => match segment.column(at) {
             Some(column) => {
                 let mut visit = |rank: Rank| visit(rank..rank + 1);
-                column.search(&search.pattern, ranks, &mut visit).map(|_| ())
+                column.search(&search.pattern, memory, ranks, &mut visit).map(|_| ())
             }
             None => Ok(()),
         },

@@ -1,6 +1,6 @@
 //! Scans in any order: the rows outside of segments, and the candidates of each segment in pieces, shared by threads.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 
@@ -8,6 +8,7 @@ use arrow::compute::SortOptions;
 use arrow::record_batch::RecordBatch;
 use basalt_base::Result;
 use basalt_kv::ByteRange;
+use basalt_segment::search::SearchMemory;
 use basalt_succinct::{FreshBatches, RankSet, Snapshot};
 use parking_lot::Mutex;
 
@@ -115,6 +116,7 @@ impl BlockSource for SuccinctSource {
             dead: Arc::clone(&self.dead),
             pieces: Arc::clone(&self.pieces),
             current: None,
+            memories: HashMap::new(),
         }))
     }
 
@@ -171,6 +173,8 @@ struct Worker {
     dead: Arc<DeadRows>,
     pieces: Arc<Mutex<VecDeque<Piece>>>,
     current: Option<Current>,
+    /// What the searches of each segment have prepared.
+    memories: HashMap<usize, SearchMemory>,
 }
 
 /// A piece that is being read.
@@ -188,7 +192,7 @@ enum Current {
 
 impl Worker {
     /// Begins the next piece; `None` at the end.
-    fn begin(&self) -> Result<Option<Current>> {
+    fn begin(&mut self) -> Result<Option<Current>> {
         let Some(piece) = self.pieces.lock().pop_front() else { return Ok(None) };
         let (at, ranks) = match piece {
             Piece::Fresh => {
@@ -199,11 +203,13 @@ impl Worker {
         };
         let segment = self.snapshot.segments()[at].segment();
         self.plan.query.count_read(ranks.len() as u64, 0)?;
+        let dead = self.dead(at)?;
+        let memory = self.memories.entry(at).or_default();
         Ok(Some(Current::Segment {
             at,
             done: 0,
             is_searched: is_searched(&self.plan, segment, &ranks),
-            found: matching(&self.plan, segment, &ranks, self.dead(at)?.as_ref())?,
+            found: matching(&self.plan, segment, &ranks, &dead, memory)?,
             block_rows: self.block_rows(at),
         }))
     }
