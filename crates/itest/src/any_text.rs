@@ -15,7 +15,6 @@ const LIMITS: &[(&str, &str)] = &[
     ("max_execution_time", "1"),
     ("max_memory_usage", "200000000"),
     ("max_result_rows", "100000"),
-    ("result_overflow_mode", "break"),
     ("max_threads", "2"),
 ];
 

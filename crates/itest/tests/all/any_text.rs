@@ -112,5 +112,6 @@ fn any_text_is_answered_or_refused() {
         answered += engine.answered;
     }
     note(&format!("{count} changed statements, {answered} of them answered"));
+    assert!(answered * 50 > count, "only {answered} of {count} statements were answered");
     assert!(broken.is_empty(), "{} of {count} broke a promise:\n{}", broken.len(), broken.join("\n\n"));
 }
