@@ -101,7 +101,7 @@ impl ExtensionPlanner for OperatorPlanner {
             return Ok(Some(Arc::new(OneInputExec(shared::SharedOperator::new(input, node)))));
         }
         if node.as_any().is::<row_order::InOrder>() {
-            return Ok(Some(Arc::new(OneInputExec(row_order::InOrderOperator::new(input)))));
+            return row_order::marked(input).map(Some);
         }
         if let Some(node) = node.as_any().downcast_ref::<direct_join::DirectJoin>() {
             let filter = node.filter.as_ref().map(|filter| over(filter, &node.row_schema)).transpose()?;

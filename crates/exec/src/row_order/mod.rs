@@ -19,10 +19,11 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchemaRef, DataFusionError, Result};
 use datafusion::logical_expr::{Distinct, Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 use datafusion::physical_expr::{LexOrdering, OrderingRequirements};
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties};
 
 use crate::limit_by::LimitBy;
-use crate::one_input::OneInput;
+use crate::one_input::{OneInput, OneInputExec, over_inputs};
 
 /// Marks the sort of `plan`, if it has an ORDER BY.
 pub fn kept(plan: LogicalPlan) -> Result<LogicalPlan> {
@@ -122,6 +123,15 @@ impl UserDefinedLogicalNodeCore for InOrder {
     fn supports_limit_pushdown(&self) -> bool {
         true
     }
+}
+
+/// The operator over `input`: below projections, which may drop the columns that rows are sorted by.
+pub fn marked(input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    if let Some(projection) = input.downcast_ref::<ProjectionExec>() {
+        let below = marked(Arc::clone(projection.input()))?;
+        return over_inputs(&input, vec![below]);
+    }
+    Ok(Arc::new(OneInputExec(InOrderOperator::new(input))))
 }
 
 /// The operator: requires the order that its input had when the plan was made, and passes rows on.
