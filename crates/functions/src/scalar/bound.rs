@@ -125,6 +125,7 @@ impl BoundScalar {
 fn check_arity(function: &dyn ScalarFunction, given: usize) -> Result<()> {
     let (fits, expected) = match function.arity() {
         Arity::Exactly(count) => (given == count, count.to_string()),
+        Arity::Between(least, most) if least == most => (given == most, most.to_string()),
         Arity::Between(least, most) => ((least..=most).contains(&given), format!("{least} to {most}")),
         Arity::AtLeast(least) => (given >= least, format!("at least {least}")),
     };

@@ -20,37 +20,37 @@ use crate::scalar::{Arity, Bound, Operand};
 
 /// Declares the three forms of one conversion.
 macro_rules! lenient {
-    ($($zero:ident $zero_name:literal $null:ident $null_name:literal $most:literal $ty:expr;)+) => { $(
+    ($($zero:ident $zero_name:literal $null:ident $null_name:literal $least:literal $most:literal $ty:expr;)+) => { $(
         pub(super) static $zero: Definition =
-            Definition::new($zero_name, Arity::Between(1, $most), |call| bind_or_zero(call, $ty));
+            Definition::new($zero_name, Arity::Between($least, $most), |call| bind_or_zero(call, $ty));
         pub(super) static $null: Definition =
-            Definition::new($null_name, Arity::Between(1, $most), |call| bind_or_null(call, $ty)).sees_null();
+            Definition::new($null_name, Arity::Between($least, $most), |call| bind_or_null(call, $ty)).sees_null();
     )+ };
 }
 
 lenient! {
-    TO_UINT8_OR_ZERO "toUInt8OrZero" TO_UINT8_OR_NULL "toUInt8OrNull" 1 |_| Ok(SqlType::UInt8);
-    TO_UINT16_OR_ZERO "toUInt16OrZero" TO_UINT16_OR_NULL "toUInt16OrNull" 1 |_| Ok(SqlType::UInt16);
-    TO_UINT32_OR_ZERO "toUInt32OrZero" TO_UINT32_OR_NULL "toUInt32OrNull" 1 |_| Ok(SqlType::UInt32);
-    TO_UINT64_OR_ZERO "toUInt64OrZero" TO_UINT64_OR_NULL "toUInt64OrNull" 1 |_| Ok(SqlType::UInt64);
-    TO_INT8_OR_ZERO "toInt8OrZero" TO_INT8_OR_NULL "toInt8OrNull" 1 |_| Ok(SqlType::Int8);
-    TO_INT16_OR_ZERO "toInt16OrZero" TO_INT16_OR_NULL "toInt16OrNull" 1 |_| Ok(SqlType::Int16);
-    TO_INT32_OR_ZERO "toInt32OrZero" TO_INT32_OR_NULL "toInt32OrNull" 1 |_| Ok(SqlType::Int32);
-    TO_INT64_OR_ZERO "toInt64OrZero" TO_INT64_OR_NULL "toInt64OrNull" 1 |_| Ok(SqlType::Int64);
-    TO_FLOAT32_OR_ZERO "toFloat32OrZero" TO_FLOAT32_OR_NULL "toFloat32OrNull" 1 |_| Ok(SqlType::Float32);
-    TO_FLOAT64_OR_ZERO "toFloat64OrZero" TO_FLOAT64_OR_NULL "toFloat64OrNull" 1 |_| Ok(SqlType::Float64);
-    TO_UUID_OR_ZERO "toUUIDOrZero" TO_UUID_OR_NULL "toUUIDOrNull" 1 |_| Ok(SqlType::Uuid);
-    TO_IPV4_OR_ZERO "toIPv4OrZero" TO_IPV4_OR_NULL "toIPv4OrNull" 1 |_| Ok(SqlType::Ipv4);
-    TO_IPV6_OR_ZERO "toIPv6OrZero" TO_IPV6_OR_NULL "toIPv6OrNull" 1 |_| Ok(SqlType::Ipv6);
-    TO_DATE_OR_ZERO "toDateOrZero" TO_DATE_OR_NULL "toDateOrNull" 1 |_| Ok(SqlType::Date);
-    TO_DATE32_OR_ZERO "toDate32OrZero" TO_DATE32_OR_NULL "toDate32OrNull" 1 |_| Ok(SqlType::Date32);
-    TO_DATE_TIME_OR_ZERO "toDateTimeOrZero" TO_DATE_TIME_OR_NULL "toDateTimeOrNull" 2
+    TO_UINT8_OR_ZERO "toUInt8OrZero" TO_UINT8_OR_NULL "toUInt8OrNull" 1 1 |_| Ok(SqlType::UInt8);
+    TO_UINT16_OR_ZERO "toUInt16OrZero" TO_UINT16_OR_NULL "toUInt16OrNull" 1 1 |_| Ok(SqlType::UInt16);
+    TO_UINT32_OR_ZERO "toUInt32OrZero" TO_UINT32_OR_NULL "toUInt32OrNull" 1 1 |_| Ok(SqlType::UInt32);
+    TO_UINT64_OR_ZERO "toUInt64OrZero" TO_UINT64_OR_NULL "toUInt64OrNull" 1 1 |_| Ok(SqlType::UInt64);
+    TO_INT8_OR_ZERO "toInt8OrZero" TO_INT8_OR_NULL "toInt8OrNull" 1 1 |_| Ok(SqlType::Int8);
+    TO_INT16_OR_ZERO "toInt16OrZero" TO_INT16_OR_NULL "toInt16OrNull" 1 1 |_| Ok(SqlType::Int16);
+    TO_INT32_OR_ZERO "toInt32OrZero" TO_INT32_OR_NULL "toInt32OrNull" 1 1 |_| Ok(SqlType::Int32);
+    TO_INT64_OR_ZERO "toInt64OrZero" TO_INT64_OR_NULL "toInt64OrNull" 1 1 |_| Ok(SqlType::Int64);
+    TO_FLOAT32_OR_ZERO "toFloat32OrZero" TO_FLOAT32_OR_NULL "toFloat32OrNull" 1 1 |_| Ok(SqlType::Float32);
+    TO_FLOAT64_OR_ZERO "toFloat64OrZero" TO_FLOAT64_OR_NULL "toFloat64OrNull" 1 1 |_| Ok(SqlType::Float64);
+    TO_UUID_OR_ZERO "toUUIDOrZero" TO_UUID_OR_NULL "toUUIDOrNull" 1 1 |_| Ok(SqlType::Uuid);
+    TO_IPV4_OR_ZERO "toIPv4OrZero" TO_IPV4_OR_NULL "toIPv4OrNull" 1 1 |_| Ok(SqlType::Ipv4);
+    TO_IPV6_OR_ZERO "toIPv6OrZero" TO_IPV6_OR_NULL "toIPv6OrNull" 1 1 |_| Ok(SqlType::Ipv6);
+    TO_DATE_OR_ZERO "toDateOrZero" TO_DATE_OR_NULL "toDateOrNull" 1 1 |_| Ok(SqlType::Date);
+    TO_DATE32_OR_ZERO "toDate32OrZero" TO_DATE32_OR_NULL "toDate32OrNull" 1 1 |_| Ok(SqlType::Date32);
+    TO_DATE_TIME_OR_ZERO "toDateTimeOrZero" TO_DATE_TIME_OR_NULL "toDateTimeOrNull" 1 2
         |call| Ok(SqlType::DateTime(zone_at(call, 1)?));
-    TO_DATE_TIME64_OR_ZERO "toDateTime64OrZero" TO_DATE_TIME64_OR_NULL "toDateTime64OrNull" 3 date_time64;
-    TO_DECIMAL32_OR_ZERO "toDecimal32OrZero" TO_DECIMAL32_OR_NULL "toDecimal32OrNull" 2 |call| decimal(call, 9);
-    TO_DECIMAL64_OR_ZERO "toDecimal64OrZero" TO_DECIMAL64_OR_NULL "toDecimal64OrNull" 2 |call| decimal(call, 18);
-    TO_DECIMAL128_OR_ZERO "toDecimal128OrZero" TO_DECIMAL128_OR_NULL "toDecimal128OrNull" 2 |call| decimal(call, 38);
-    TO_DECIMAL256_OR_ZERO "toDecimal256OrZero" TO_DECIMAL256_OR_NULL "toDecimal256OrNull" 2 |call| decimal(call, 76);
+    TO_DATE_TIME64_OR_ZERO "toDateTime64OrZero" TO_DATE_TIME64_OR_NULL "toDateTime64OrNull" 1 3 date_time64;
+    TO_DECIMAL32_OR_ZERO "toDecimal32OrZero" TO_DECIMAL32_OR_NULL "toDecimal32OrNull" 2 2 |call| decimal(call, 9);
+    TO_DECIMAL64_OR_ZERO "toDecimal64OrZero" TO_DECIMAL64_OR_NULL "toDecimal64OrNull" 2 2 |call| decimal(call, 18);
+    TO_DECIMAL128_OR_ZERO "toDecimal128OrZero" TO_DECIMAL128_OR_NULL "toDecimal128OrNull" 2 2 |call| decimal(call, 38);
+    TO_DECIMAL256_OR_ZERO "toDecimal256OrZero" TO_DECIMAL256_OR_NULL "toDecimal256OrNull" 2 2 |call| decimal(call, 76);
 }
 
 macro_rules! or_default {
