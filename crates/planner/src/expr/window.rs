@@ -230,6 +230,9 @@ impl Binder<'_> {
                 }
             })
         };
+        if side_of(&frame.start) > side_of(&frame.end) {
+            bail!(BadArguments, "a window frame ends before it begins: {} AND {}", frame.start, frame.end);
+        }
         Ok(WindowFrame::new_bounds(units, bound(&frame.start)?, bound(&frame.end)?))
     }
 
@@ -250,6 +253,15 @@ impl Binder<'_> {
                 ),
             )),
         }
+    }
+}
+
+/// Where a bound is: before the current row, at it, or after it.
+fn side_of(bound: &ast::WindowBound) -> i8 {
+    match bound {
+        ast::WindowBound::UnboundedPreceding | ast::WindowBound::Preceding(_) => -1,
+        ast::WindowBound::CurrentRow => 0,
+        ast::WindowBound::Following(_) | ast::WindowBound::UnboundedFollowing => 1,
     }
 }
 
