@@ -29,6 +29,7 @@ mod description;
 mod directory;
 mod format;
 mod reader;
+mod restore;
 mod spool;
 mod writer;
 
@@ -44,5 +45,6 @@ pub use description::{ComponentDescription, SegmentDescription};
 pub use directory::Component;
 pub use format::Features;
 pub use reader::SegmentFile;
+pub use restore::restore_checksums;
 pub use spool::{Spool, SpoolPlace, SpoolReader};
 pub use writer::SegmentWriter;
