@@ -11,5 +11,12 @@ pub mod format_read;
 pub mod part_files;
 pub mod part_meta;
 pub mod regular_expression;
+pub mod segment_file;
+pub mod segment_samples;
 pub mod source_answers;
 pub mod sql_parse;
+
+/// Harnesses compare the memory of their work with limits.
+#[global_allocator]
+static ALLOCATOR: basalt_base::allocator::TrackingAllocator<std::alloc::System> =
+    basalt_base::allocator::TrackingAllocator(std::alloc::System);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use basalt_harness::{
     address_text, codec_chain, dict_layout, format_read, part_files, part_meta, regular_expression,
-    source_answers, sql_parse,
+    segment_file, source_answers, sql_parse,
 };
 
 /// How long each harness runs.
@@ -181,6 +181,11 @@ fn any_part_meta_opens_or_is_set_aside() {
 #[test]
 fn any_regular_expression_is_translated_or_refused() {
     check("regular_expression", regular_expression::run, &seeds("regular_expression"));
+}
+
+#[test]
+fn any_segment_file_answers_or_is_refused() {
+    check("segment_file", segment_file::run, &seeds("segment_file"));
 }
 
 #[test]
