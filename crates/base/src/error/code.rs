@@ -45,6 +45,7 @@ error_codes! {
     DuplicateColumn                  "DUPLICATE_COLUMN"                       15  400 "42701"
     NumberOfColumnsDoesntMatch       "NUMBER_OF_COLUMNS_DOESNT_MATCH"         20  400 "42601"
     CannotReadAllData                "CANNOT_READ_ALL_DATA"                   33  400 "22000"
+    TooManyArgumentsForFunction      "TOO_MANY_ARGUMENTS_FOR_FUNCTION"        34  400 "42883"
     NumberOfArgumentsDoesntMatch     "NUMBER_OF_ARGUMENTS_DOESNT_MATCH"       42  400 "42883"
     BadArguments                     "BAD_ARGUMENTS"                          36  400 "22023"
     CannotParseEscapeSequence        "CANNOT_PARSE_ESCAPE_SEQUENCE"           25  400 "22P02"

@@ -39,7 +39,7 @@ pub(super) static MULTI_SEARCH_ANY: Definition =
         };
         if count > NEEDLES_MAX {
             let what = format!("function `multiSearchAny` takes at most {NEEDLES_MAX} needles, got {count}");
-            return Err(Error::new(ErrorCode::NumberOfArgumentsDoesntMatch, what));
+            return Err(Error::new(ErrorCode::TooManyArgumentsForFunction, what));
         }
         bind(call, Patterns::needles)
     })
