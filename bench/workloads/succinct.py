@@ -20,14 +20,15 @@ def run(bench):
         progress(f"skipped: {missing}")
         return
     os.makedirs(os.path.join(bench.directory, "succinct"))
-    kinds, notes = record_stores.kinds(bench.root, bench.options.cache)
+    part = bench.options.part
+    kinds, notes = ([], []) if part == "sql" else record_stores.kinds(bench.root, bench.options.cache)
     names = [kind.name for kind in kinds]
     stores, engines = {}, {}
     for module, path in paths.items():
         stores[module.NAME] = Measured()
         for kind in kinds:
             _store(bench, module, path, kind, stores[module.NAME])
-        engines[module.NAME] = succinct_sql.measure(bench, module, path)
+        engines[module.NAME] = succinct_sql.Found() if part == "records" else succinct_sql.measure(bench, module, path)
     sizes = {module.NAME: os.path.getsize(path) for module, path in paths.items()}
     _report_stores(bench.report, names, notes, sizes, stores, engines)
     for module in TABLES:
