@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use basalt_base::fs::{RandomAccess, Storage};
-use basalt_base::region::{BlockChecks, BlockSource, Region};
+use basalt_base::region::{BlockChecks, BlockSource, Region, Section};
 use basalt_base::{Error, ErrorCode, Result};
 
 use super::access::Access;
@@ -45,6 +45,17 @@ impl Contents {
         match self {
             Contents::Mapped(region) => region.check_all(),
             Contents::Read(file) => file.checks.check_all(&BlockSource::Reader(&file.reader())),
+        }
+    }
+
+    /// Compares the checksums of `range`, which exists.
+    pub(super) fn check_range(&self, range: Range<usize>) -> Result<()> {
+        match self {
+            Contents::Mapped(region) => match Section::new(region, range.clone()) {
+                Some(section) => section.check(0..range.len()),
+                None => Ok(()),
+            },
+            Contents::Read(file) => file.check(range),
         }
     }
 

@@ -28,6 +28,7 @@ mod contents;
 mod description;
 mod directory;
 mod format;
+mod pages;
 mod reader;
 mod restore;
 mod spool;

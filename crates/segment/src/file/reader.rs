@@ -23,6 +23,8 @@ pub struct SegmentFile {
     path: PathBuf,
     access: Access,
     bytes: u64,
+    /// The bytes before the directory.
+    section_bytes: usize,
     contents: Contents,
     header: Header,
     directory: Directory,
@@ -60,7 +62,16 @@ impl SegmentFile {
         let sections = usize::try_from(footer.offset).map_err(Error::logical)?;
         let checks = BlockChecks::new(path.display().to_string(), sections, directory.sums.clone());
         let contents = Contents::open(storage, path, Arc::clone(&file), checks, access)?;
-        Ok(SegmentFile { path: path.to_owned(), access, bytes: size, contents, header, directory, names })
+        Ok(SegmentFile {
+            path: path.to_owned(),
+            access,
+            bytes: size,
+            section_bytes: sections,
+            contents,
+            header,
+            directory,
+            names,
+        })
     }
 
     pub fn path(&self) -> &Path {
@@ -119,6 +130,14 @@ impl SegmentFile {
         });
         let sections = sections.collect::<Result<_>>()?;
         Ok(ComponentReader::new(component, place, sections))
+    }
+
+    pub(super) fn section_bytes(&self) -> usize {
+        self.section_bytes
+    }
+
+    pub(super) fn contents(&self) -> &Contents {
+        &self.contents
     }
 
     /// Compares all checksums.

@@ -58,6 +58,32 @@ fn components_come_back_in_both_ways_of_access() {
 }
 
 #[test]
+fn a_damaged_page_is_found_alone_and_named() {
+    let (storage, path) = (storage(), Path::new("/tmp/1.seg"));
+    write(&storage, path);
+    let mut bytes = storage.read(path, 1 << 30).expect("bytes");
+    let pages = |access| {
+        let file = SegmentFile::open(storage.as_ref(), path, access).expect("a segment");
+        (0..file.page_count()).map(|page| file.check_page(page)).collect::<Vec<_>>()
+    };
+    assert!(pages(Access::Read).iter().all(Result::is_ok));
+    let file = SegmentFile::open(storage.as_ref(), path, Access::Read).expect("a segment");
+    let sections = file.components().iter().flat_map(|component| &component.sections);
+    let ends: Vec<usize> = sections.map(|section| SegmentFile::pages_of(section).end).collect();
+    assert_eq!(ends, [1, 2, file.page_count()]);
+    let damaged = file.page_range(3);
+    bytes[damaged.end as usize - 1] ^= 1;
+    basalt_base::fs::publish_file(storage.as_ref(), path, &bytes).expect("a file");
+    for access in [Access::Mapped, Access::Read] {
+        let checks = pages(access);
+        let bad: Vec<usize> = (0..checks.len()).filter(|&page| checks[page].is_err()).collect();
+        assert_eq!(bad, [3]);
+        let error = checks[3].as_ref().expect_err("damage").to_string();
+        assert!(error.contains(&damaged.start.to_string()), "{error}");
+    }
+}
+
+#[test]
 fn every_flipped_bit_of_fixed_parts_and_every_truncation_is_refused() {
     let (storage, path) = (storage(), Path::new("/tmp/1.seg"));
     let place = SpoolPlace::new(Arc::clone(&storage), "/tmp".into());
