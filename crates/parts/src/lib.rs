@@ -70,6 +70,7 @@ pub use limits::{
 pub use metrics::{ReadMetrics, ReadSnapshot};
 pub use mode::MergeMode;
 pub use name::{NotAPartName, PartName, WHOLE_TABLE};
+pub use part::inspection::{InspectedColumn, InspectedIndex, InspectedPart, PartDescription};
 pub use part::part_type::PartType;
 pub use part::pruning::{ColumnConstraint, PruneStep};
 pub use part::reader::PartReader;

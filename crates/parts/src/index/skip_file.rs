@@ -52,6 +52,11 @@ impl SkipFileWriter {
     }
 }
 
+/// Compares the checksum of a skip index; its summaries need the types of its elements.
+pub(crate) fn check_sum(bytes: &[u8]) -> Result<(), Damage> {
+    FieldReader::of_file(bytes, MAGIC, "a skip index").map(|_| ())
+}
+
 /// Decodes the summaries of a file, for an index over `fields_of` in a part with `marks` granules.
 pub(crate) fn decode(
     bytes: &[u8],

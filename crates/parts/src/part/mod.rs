@@ -13,11 +13,13 @@
 //! - [`pruning`]: finds the granules that a query needs.
 //! - [`reader`]: reads a part column by column through the cache of decoded blocks.
 //! - [`scan`]: reads a part batch by batch.
+//! - [`inspection`]: a part without its table, for people.
 
 mod column_writer;
 mod computed_index;
 pub(crate) mod deleted;
 pub(crate) mod file_name;
+pub(crate) mod inspection;
 pub(crate) mod meta;
 pub(crate) mod part_type;
 pub(crate) mod pruning;

@@ -157,12 +157,18 @@ impl StoredPart {
         if let Some(primary) = self.primary.get() {
             return Ok(primary);
         }
-        let span = self.index_span(PRIMARY_FILE, self.meta.primary_file_bytes, |data| data.primary_offset);
-        let bytes =
-            span.read(&*self.directory.storage, self.meta.primary_file_bytes.min(PRIMARY_BYTES_MAX))?;
+        let (span, bytes) = self.primary_bytes()?;
         let rows = if self.meta.row_count == 0 { 0 } else { self.meta.mark_count() + 1 };
         let index = PrimaryIndex::decode(&bytes, fields, rows).map_err(|damage| damage.in_file(&span))?;
         Ok(self.primary.get_or_init(|| Arc::new(index)))
+    }
+
+    /// The bytes of the primary index.
+    pub(super) fn primary_bytes(&self) -> Result<(Span, Vec<u8>)> {
+        let span = self.index_span(PRIMARY_FILE, self.meta.primary_file_bytes, |data| data.primary_offset);
+        let bytes =
+            span.read(&*self.directory.storage, self.meta.primary_file_bytes.min(PRIMARY_BYTES_MAX))?;
+        Ok((span, bytes))
     }
 
     /// The zone map of `column`, which is `stored`; loaded on first use.
@@ -232,17 +238,23 @@ impl StoredPart {
         if let Some(found) = self.skip_indexes[position].get() {
             return Ok(Some(found));
         }
-        let meta = &self.meta.skip_indexes[position];
-        let span = match (&self.meta.data_file, meta.offset) {
-            (Some(data), Some(offset)) => self.data_span(data, offset, meta.file_bytes),
-            _ => Span::whole(self.directory.path.join(file_name::of_skip_index(&index.name))),
-        };
-        let bytes = span.read(&*self.directory.storage, meta.file_bytes)?;
+        let (span, bytes) = self.skip_index_bytes(position)?;
         let summaries =
             skip_file::decode(&bytes, &index.kind, &fields, index.granularity, self.meta.mark_count())
                 .map_err(|damage| damage.in_file(&span))?;
         let found = Arc::new(SkipSummaries { granularity: index.granularity as usize, summaries });
         Ok(Some(self.skip_indexes[position].get_or_init(|| found)))
+    }
+
+    /// The bytes of the skip index at `position` of the metadata.
+    pub(super) fn skip_index_bytes(&self, position: usize) -> Result<(Span, Vec<u8>)> {
+        let meta = &self.meta.skip_indexes[position];
+        let span = match (&self.meta.data_file, meta.offset) {
+            (Some(data), Some(offset)) => self.data_span(data, offset, meta.file_bytes),
+            _ => Span::whole(self.directory.path.join(file_name::of_skip_index(&meta.name))),
+        };
+        let bytes = span.read(&*self.directory.storage, meta.file_bytes)?;
+        Ok((span, bytes))
     }
 
     /// The place of an index: a file of a wide part, a section of the data file of a compact one.

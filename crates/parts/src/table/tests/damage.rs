@@ -7,11 +7,14 @@ use crate::error::Error;
 use crate::index::kind::IndexKind;
 use crate::index::skip_index::{Indexed, SkipIndex};
 use crate::key::element::KeyElement;
+use crate::part::inspection::InspectedPart;
 use crate::part::meta::META_FILE;
 use crate::sample;
 use crate::spec::PartSpec;
 use basalt_base::fs::{FaultyStorage, Storage};
 use basalt_base::{Column, SqlType};
+
+const DIR_SET_ASIDE: &str = "/store/table/detached/all_1_1_0";
 
 /// A table with every kind of section, small enough to flip each of its bits.
 fn small_table(wide_bytes_min: u64) -> (FaultyStorage, PartSpec) {
@@ -82,6 +85,8 @@ fn check(
     if !path.ends_with(META_FILE) {
         assert!(error.to_string().starts_with(&path.display().to_string()), "{}: {error}", path.display());
     }
+    let inspected = inspect(storage, spec, path.parent().unwrap()).expect_err("damage was not noticed");
+    assert!(matches!(inspected, Error::Corrupt { .. }), "{}: {inspected}", path.display());
     // Opening finds damage of the metadata.
     if storage.exists(&Path::new(DIR).join("detached/all_1_1_0")).unwrap() {
         bring_back(storage);
@@ -101,6 +106,25 @@ fn read_damaged(storage: &FaultyStorage, spec: &PartSpec, path: &Path) -> Result
     match spec.columns.position(file) {
         Some(column) => part.read(&[column], 0..part.mark_count(), &Default::default()).map(|_| ()),
         None => part.check(),
+    }
+}
+
+/// Reads everything of the part in `dir` without its table.
+fn inspect(storage: &FaultyStorage, spec: &PartSpec, dir: &Path) -> Result<(), Error> {
+    let dir = if storage.exists(dir).unwrap() { dir } else { Path::new(DIR_SET_ASIDE) };
+    let part = InspectedPart::open(std::sync::Arc::new(storage.clone()), dir)?;
+    let about = part.description();
+    assert_eq!((about.columns.len(), about.indexes.len()), (spec.columns.len(), spec.indexes.len()));
+    spec.columns.iter().try_for_each(|column| part.check_column(column.clone()))?;
+    (0..about.indexes.len()).try_for_each(|index| part.check_index(index))?;
+    part.check_keys()
+}
+
+#[test]
+fn a_whole_part_is_inspected_without_its_table() {
+    for wide_bytes_min in [0, u64::MAX] {
+        let (storage, spec) = small_table(wide_bytes_min);
+        inspect(&storage, &spec, &Path::new(DIR).join("all_1_1_0")).unwrap();
     }
 }
 
