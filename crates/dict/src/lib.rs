@@ -53,7 +53,10 @@ mod values;
 pub use attribute::Attribute;
 pub use block_cut::source_block_rows;
 pub use dictionary::{Dictionaries, Dictionary, DirectSource, Located, VisitRows};
-pub use image::{ImageWriter, Storable, UnnamedVersion, open as open_image, save as save_image};
+pub use image::{
+    DescribedImage, ImageDescription, ImageWriter, Storable, UnnamedVersion, open as open_image,
+    save as save_image,
+};
 pub use image_load::{ImagePlace, LoadBounds, LoadedImage, PendingImage, load_image};
 pub use layout::{
     CacheSpec, CacheSurroundings, LockDirectory, RangeLookup, ReadValues, RegexpFlags, SsdSpec, build_cache,

@@ -22,6 +22,7 @@
 //! - **One definition**: a file of another definition or version is refused.
 
 mod backing;
+mod description;
 mod format;
 mod open;
 mod reader;
@@ -33,6 +34,7 @@ mod writer;
 mod tests;
 
 pub(crate) use backing::Backing;
+pub use description::{DescribedImage, ImageDescription};
 pub(crate) use open::open_unpublished;
 pub use open::{UnnamedVersion, open};
 pub(crate) use reader::{ImageReader, open_parts};

@@ -71,17 +71,18 @@ impl ImageFile {
     }
 }
 
-struct Contents<'a> {
-    definition: &'a [u8],
-    stamp: &'a [u8],
-    shape: &'a [u8],
-    sections: Vec<Range<usize>>,
-    sums: Vec<u32>,
+/// What is after the sections.
+pub(super) struct Contents<'a> {
+    pub(super) definition: &'a [u8],
+    pub(super) stamp: &'a [u8],
+    pub(super) shape: &'a [u8],
+    pub(super) sections: Vec<Range<usize>>,
+    pub(super) sums: Vec<u32>,
     /// Where the numbers begin; `sums` are the checksums of the bytes before them.
-    numbers: usize,
+    pub(super) numbers: usize,
 }
 
-fn contents<'a>(file: &'a Region, name: &str) -> Result<Contents<'a>> {
+pub(super) fn contents<'a>(file: &'a Region, name: &str) -> Result<Contents<'a>> {
     let (numbers_at, numbers) = numbers(file, name)?;
     let mut front = Front(numbers);
     let mut read = || {

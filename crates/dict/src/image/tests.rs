@@ -10,7 +10,7 @@ use basalt_base::fs::{Crash, FaultyStorage, Storage};
 use basalt_base::{Column, ErrorCode, Result, SqlType};
 
 use super::format::{MAGIC, TRAILER_BYTES, VERSION};
-use super::{open, save};
+use super::{DescribedImage, open, save};
 use crate::image_load::tests::{load_in_shards, tree_block, tree_spec};
 use crate::layout::conformance::{complex_block, complex_spec, simple_block, simple_spec, with_range};
 use crate::{Attribute, Dictionary, DictionarySpec, LayoutKind, LayoutSpec, build};
@@ -157,6 +157,8 @@ impl Sample {
         }
         assert!(dictionary.check().is_err() && dictionary.is_damaged(), "{what}");
         assert!(dictionary.scan().is_err(), "{what}");
+        let described = DescribedImage::open(storage, Path::new(PATH)).expect("numbers that match");
+        assert!(described.check().is_err(), "{what}");
     }
 }
 
@@ -200,6 +202,18 @@ fn every_flipped_bit_and_every_truncation_is_found_before_a_wrong_answer() {
             storage.damage(Path::new(PATH), |file| file.clone_from(&whole));
         }
     }
+}
+
+#[test]
+fn a_file_is_described_without_its_definition() {
+    let (sample, storage) = (Sample::new(LayoutKind::Hashed), FaultyStorage::new());
+    sample.save(&storage, b"stamp").expect("space enough");
+    let image = DescribedImage::open(&storage, Path::new(PATH)).expect("a whole file");
+    image.check().expect("a whole file");
+    let about = image.description();
+    assert_eq!((about.version, about.definition.as_str()), (VERSION, DEFINITION));
+    assert!(!about.sections.is_empty());
+    assert!(DescribedImage::is_end_of_image(&storage.read(Path::new(PATH), u64::MAX).expect("the file")));
 }
 
 /// A crash at every sync and every change, of both kinds, leaves the old file or the new one.
