@@ -43,6 +43,9 @@ pub(crate) enum Command {
     /// Run statements on a server
     #[command(after_help = SETTINGS_HELP)]
     Client(ClientOptions),
+    /// Describe a segment, a data part or the file of a dictionary, and verify its checksums; exits with 1 if it is
+    /// damaged
+    Inspect(InspectOptions),
 }
 
 const SETTINGS_HELP: &str =
@@ -85,6 +88,14 @@ pub(crate) struct ClientOptions {
     pub(crate) database: Option<String>,
     #[command(flatten)]
     pub(crate) statements: StatementOptions,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct InspectOptions {
+    /// A segment of a Succinct table, the directory of a MergeTree part, or the file of a dictionary; it is only read,
+    /// and a server may use it meanwhile
+    #[arg(value_name = "PATH")]
+    pub(crate) path: PathBuf,
 }
 
 /// The statements to run, and the form of their answers.

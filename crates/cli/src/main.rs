@@ -2,7 +2,7 @@
 //!
 //! - `arguments`: the command line.
 //! - `configuration`: the file of a server, overridden by the command line.
-//! - `commands`: `local`, `server`, `client`.
+//! - `commands`: `local`, `server`, `client`, `inspect`.
 //! - `connection`: runs statements in this process or on a server.
 //! - `script`: statements from the command line, a file or standard input.
 //! - `shell`: statements typed at a terminal.
@@ -50,6 +50,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Local(options) => commands::local::run(options, settings),
         Command::Server(options) => commands::server::run(options, settings),
         Command::Client(options) => commands::client::run(options, settings),
+        Command::Inspect(options) => commands::inspect::run(&options, &settings),
     };
     let flushed = std::io::stdout().flush();
     done.and_then(|()| flushed.map_err(|e| Failure::output(&e)))

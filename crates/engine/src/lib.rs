@@ -21,6 +21,7 @@ mod dictionaries;
 mod engine;
 mod execution;
 mod input_file;
+mod inspect;
 mod instance;
 mod load_host;
 mod mutation;
@@ -48,6 +49,7 @@ pub use basalt_base::open_files::raise_limit as raise_open_files_limit;
 pub use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType};
 
 pub use engine::{Engine, EngineOptions};
+pub use inspect::{Inspection, inspect};
 pub use outcome::{Outcome, Progress, ProgressSnapshot, QueryResult, ResultBlock, ResultBytes, Summary};
 pub use request::{CancelHandle, Input, Interface, Request};
 pub use session::Session;

@@ -1,6 +1,7 @@
 //! The commands of the program, one file each.
 
 pub(crate) mod client;
+pub(crate) mod inspect;
 pub(crate) mod local;
 pub(crate) mod server;
 

@@ -22,6 +22,7 @@ mod file_formats;
 mod full_disk;
 mod http;
 mod in_place_changes;
+mod inspect;
 mod limits;
 mod locking;
 mod memory;
