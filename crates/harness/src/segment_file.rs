@@ -180,7 +180,7 @@ impl Answers {
             for pattern in PATTERNS.iter() {
                 let mut found = Vec::new();
                 let searched =
-                    column.search(&pattern, &mut SearchMemory::default(), some.clone(), &mut |rank| {
+                    column.search(pattern, &mut SearchMemory::default(), some.clone(), &mut |rank| {
                         found.push(rank);
                         Ok(ControlFlow::Continue(()))
                     });
