@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::hint::black_box;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -145,4 +146,13 @@ fn a_damaged_page_makes_answers_errors_and_never_others() {
         });
         assert!(errors.get() > 0, "some pages are read after the file was opened");
     }
+}
+
+#[test]
+#[should_panic(expected = "bytes of memory")]
+fn work_above_the_limit_of_memory_is_reported() {
+    limited(|| {
+        black_box(Vec::<u8>::with_capacity(600 << 20));
+        Ok(())
+    });
 }
