@@ -18,6 +18,7 @@ def parse():
     add("--size", type=_bytes, default=2 << 30, help="bytes of the text tables of succinct, such as 50MB or 2GiB")
     add("--seconds", type=float, default=5, help="how long succinct reads and writes records in one measurement")
     add("--part", choices=("records", "sql"), help="of succinct: the stores of records, or the tables in SQL")
+    add("--picture", help="of succinct: file for a picture of bytes on disk and reads, in SVG")
     add("--threads", type=int, default=2, help="threads that every engine may use")
     add("--repeats", type=int, default=5, help="runs of a query at least; the fastest counts")
     add("--queries", type=_numbers, help="of hits, from 0, or tpch, from 1: such as 1,3,19-22; all if not given")

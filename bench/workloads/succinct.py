@@ -8,6 +8,7 @@ from report import progress, table
 from tables import packages, reviews, text_sources
 from workloads import succinct_goals, succinct_memory, succinct_records, succinct_sql
 from workloads.succinct_memory import ALL, SETTINGS
+from workloads.succinct_picture import picture
 from workloads.succinct_records import Measured
 
 TABLES = (packages, reviews)
@@ -31,6 +32,12 @@ def run(bench):
         engines[module.NAME] = succinct_sql.Found() if part == "records" else succinct_sql.measure(bench, module, path)
     sizes = {module.NAME: os.path.getsize(path) for module, path in paths.items()}
     _report_stores(bench.report, names, notes, sizes, stores, engines)
+    # rocksdict is RocksDB once more, through Python.
+    shown = [kind.name for kind in kinds if kind.has_threads]
+    drawn = bench.options.picture and picture(shown, sizes[reviews.NAME], stores[reviews.NAME])
+    if drawn:
+        with open(bench.options.picture, "w", encoding="utf-8") as file:
+            file.write(drawn)
     for module in TABLES:
         found = engines[module.NAME]
         bench.report.section(f"Succinct: {module.NAME} in SQL", found.times.table(), found.times.host())
