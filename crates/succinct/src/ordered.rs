@@ -1,5 +1,6 @@
 //! Rows of a snapshot in the order of their keys, or in its reverse.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -40,12 +41,23 @@ enum Sources {
 }
 
 struct MergedSources {
+    /// Of a key that several segments have, only the newest one's row.
     cursors: Vec<SegmentCursor>,
     /// For each cursor the average bytes of a row.
     stored_bytes: Vec<u64>,
     fresh: Option<FreshRows>,
     assembler: RowAssembler,
     direction: Direction,
+}
+
+/// Where the next row is.
+enum Next {
+    /// In the segment of this cursor.
+    Stored(usize),
+    /// In a segment, but a fresh row has its key.
+    Shadowed(usize),
+    Fresh,
+    End,
 }
 
 impl Snapshot {
@@ -76,7 +88,8 @@ impl Snapshot {
         }
         let stored_bytes = ranks.iter().map(|(at, _)| row_bytes(*at)).collect();
         let cursor = |(at, ranks): (usize, Range<Rank>)| {
-            SegmentCursor::new(&self.segments()[at], self.dead(at)?, ranks, direction)
+            let left_out = self.version.left_out(at, false)?;
+            SegmentCursor::new(&self.segments()[at], left_out, ranks, direction)
         };
         Ok(Sources::Merged(Box::new(MergedSources {
             cursors: ranks.into_iter().map(cursor).collect::<Result<_>>()?,
@@ -161,14 +174,15 @@ impl MergedSources {
         let mut bytes: u64 = 0;
         while picks.len() < batch_rows && bytes < BATCH_BYTES {
             match self.next_source() {
-                None => break,
-                Some(source) if source == fresh_source => {
+                Next::End => break,
+                Next::Shadowed(source) => self.cursors[source].advance()?,
+                Next::Fresh => {
                     if let Some(pushed) = self.push_fresh(snapshot)? {
                         bytes += pushed;
-                        picks.push((source, self.assembler.len() - 1));
+                        picks.push((fresh_source, self.assembler.len() - 1));
                     }
                 }
-                Some(source) => {
+                Next::Stored(source) => {
                     bytes = bytes.saturating_add(self.stored_bytes[source]);
                     picks.push((source, ranks[source].len()));
                     ranks[source].extend(self.cursors[source].peek().map(|(rank, _)| rank));
@@ -188,16 +202,19 @@ impl MergedSources {
         Ok((picks.len(), interleaved(&sources, &picks)?))
     }
 
-    /// The source of the next key: a cursor, or the fresh rows after all cursors. No two have the same key.
-    fn next_source(&self) -> Option<usize> {
+    fn next_source(&self) -> Next {
         let stored = next_of(&self.cursors, self.direction);
         let stored = stored.and_then(|at| Some((at, self.cursors[at].peek()?.1)));
         let fresh = self.fresh.as_ref().and_then(FreshRows::peek).map(|(key, _)| key);
         match (stored, fresh) {
-            (None, None) => None,
-            (Some((at, _)), None) => Some(at),
-            (Some((at, key)), Some(fresh)) if self.direction.compare(key, fresh).is_lt() => Some(at),
-            (_, Some(_)) => Some(self.cursors.len()),
+            (None, None) => Next::End,
+            (Some((at, _)), None) => Next::Stored(at),
+            (None, Some(_)) => Next::Fresh,
+            (Some((at, key)), Some(fresh)) => match self.direction.compare(key, fresh) {
+                Ordering::Less => Next::Stored(at),
+                Ordering::Equal => Next::Shadowed(at),
+                Ordering::Greater => Next::Fresh,
+            },
         }
     }
 
