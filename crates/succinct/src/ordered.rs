@@ -41,7 +41,7 @@ enum Sources {
 }
 
 struct MergedSources {
-    /// Of a key that several segments have, only the newest one's row.
+    /// They leave out rows that newer segments shadow.
     cursors: Vec<SegmentCursor>,
     /// For each cursor the average bytes of a row.
     stored_bytes: Vec<u64>,
