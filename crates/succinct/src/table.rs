@@ -21,6 +21,7 @@ use crate::spec::TableSpec;
 use crate::stored::{StoredSegment, number_of};
 use crate::version::Version;
 use crate::waiting;
+use crate::work::Failures;
 
 /// The directories below the table's own.
 pub(crate) const DATABASE_DIRECTORY: &str = "rocksdb";
@@ -55,7 +56,7 @@ pub struct Table {
     pub(crate) changes: RwLock<()>,
     /// One build or merge runs at a time.
     pub(crate) work: Mutex<()>,
-    pub(crate) last_failure: Mutex<Option<String>>,
+    pub(crate) failures: Mutex<Failures>,
     next_number: AtomicU64,
     pub(crate) spools: SpoolPlace,
 }
@@ -113,7 +114,7 @@ impl Table {
             version: RwLock::new(Arc::new(Version::new(generations, opened))),
             changes: RwLock::default(),
             work: Mutex::default(),
-            last_failure: Mutex::default(),
+            failures: Mutex::default(),
             next_number: AtomicU64::new(next_number),
         })
     }

@@ -36,6 +36,13 @@ pub struct Step {
     pub is_merge: bool,
 }
 
+/// The errors of the last work of each kind.
+#[derive(Default)]
+pub(crate) struct Failures {
+    build: Option<String>,
+    merge: Option<String>,
+}
+
 /// Watches work and may end it.
 pub trait WorkWatch: Sync {
     fn begins(&self, step: &Step);
@@ -68,7 +75,7 @@ impl Table {
     /// is nothing to do.
     pub fn step(&self, watch: &dyn WorkWatch) -> Result<bool> {
         let _alone = waiting::exclusive(&self.work)?;
-        self.noted(self.next_step(watch))
+        self.next_step(watch)
     }
 
     fn next_step(&self, watch: &dyn WorkWatch) -> Result<bool> {
@@ -88,7 +95,7 @@ impl Table {
     /// Freezes and builds all rows that are there, and merges: into one segment without dead rows, if `is_final`.
     pub fn optimize(&self, is_final: bool, watch: &dyn WorkWatch) -> Result<()> {
         let _alone = waiting::exclusive(&self.work)?;
-        self.noted(self.all_steps(is_final, watch))
+        self.all_steps(is_final, watch)
     }
 
     fn all_steps(&self, is_final: bool, watch: &dyn WorkWatch) -> Result<()> {
@@ -109,14 +116,10 @@ impl Table {
         }
     }
 
-    /// The error of the last build or merge, if it failed.
+    /// The error of the last merge, or else of the last build, if it failed.
     pub fn last_failure(&self) -> Option<String> {
-        self.last_failure.lock().clone()
-    }
-
-    fn noted<T>(&self, result: Result<T>) -> Result<T> {
-        *self.last_failure.lock() = result.as_ref().err().map(|error| error.message().to_owned());
-        result
+        let failures = self.failures.lock();
+        failures.merge.clone().or_else(|| failures.build.clone())
     }
 
     pub(crate) fn is_due(&self, writing: &Generation) -> bool {
@@ -145,6 +148,22 @@ impl Table {
     /// Makes one segment of the frozen generations and of the segments in `merged`; with generations, these begin with
     /// the newest segment.
     fn compact(
+        &self,
+        version: &Version,
+        frozen: &[Arc<Generation>],
+        merged: Range<usize>,
+        watch: &dyn WorkWatch,
+    ) -> Result<()> {
+        let is_merge = !merged.is_empty();
+        let result = self.try_compact(version, frozen, merged, watch);
+        let failure = result.as_ref().err().map(|error| error.message().to_owned());
+        let mut failures = self.failures.lock();
+        // A build that succeeds does not show that segments can be read.
+        *(if is_merge { &mut failures.merge } else { &mut failures.build }) = failure;
+        result
+    }
+
+    fn try_compact(
         &self,
         version: &Version,
         frozen: &[Arc<Generation>],
