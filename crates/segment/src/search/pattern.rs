@@ -22,6 +22,8 @@ use regex_syntax::hir::{Hir, HirKind, Look};
 
 use super::distance::Distance;
 use super::like::{LikePart, like_expression, like_parts};
+use super::literals::trigrams_of;
+use crate::trigram::TrigramQuery;
 
 /// The memory of a compiled expression, as for the function `match`.
 const EXPRESSION_BYTES_MAX: usize = 10 << 20;
@@ -148,6 +150,11 @@ impl Pattern {
     pub fn character_distance(text: &str, most: u8) -> Result<Pattern> {
         let shown = shown(&format!("within {most} characters of"), &[text.as_bytes()]);
         Ok(Pattern { form: Form::Distance(Distance::of_characters(text, most)?), text: shown })
+    }
+
+    /// Whether every match has trigrams that are known, so that lists of trigrams leave out rows.
+    pub fn has_trigrams(&self) -> bool {
+        trigrams_of(self) != TrigramQuery::Everything
     }
 
     /// Whether `string` matches.

@@ -51,6 +51,13 @@ pub(super) enum SearchPlace {
     EncodedKey(EncodedString),
 }
 
+impl TextSearch {
+    /// Whether lists of trigrams leave rows out.
+    pub(super) fn is_indexed(&self) -> bool {
+        matches!(self.place, SearchPlace::Column { has_trigrams: true, .. }) && self.pattern.has_trigrams()
+    }
+}
+
 impl RowsPlan {
     pub(super) fn new(snapshot: &Snapshot, request: &ScanRequest) -> Result<RowsPlan> {
         let spec = Arc::clone(snapshot.spec());

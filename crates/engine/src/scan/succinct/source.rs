@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use super::candidates::{Candidates, FoundRows, Ranks, candidates, is_searched, matching};
 use super::lookups::LookupSource;
 use super::ordered::{OrderedSource, direction};
-use super::plan::RowsPlan;
+use super::plan::{RowsPlan, TextSearch};
 use super::rows::Rows;
 use crate::scan::reach::{Reach, reach};
 use crate::scan::source::{BlockIterator, BlockSource, MemorySource, ScanRequest};
@@ -103,6 +103,14 @@ impl SuccinctSource {
     }
 }
 
+impl SuccinctSource {
+    /// Whether an index leaves rows out, so that a sort of the others is better than a walk over all keys.
+    fn leaves_few_rows(&self) -> bool {
+        let is_listed = |found: &Candidates| found.ranks.iter().any(|ranks| matches!(ranks, Ranks::List(_)));
+        self.candidates.iter().any(is_listed) || self.plan.search.as_ref().is_some_and(TextSearch::is_indexed)
+    }
+}
+
 impl BlockSource for SuccinctSource {
     fn partition_count(&self) -> usize {
         self.plan.query.threads().clamp(1, self.piece_count.max(1))
@@ -131,6 +139,9 @@ impl BlockSource for SuccinctSource {
     }
 
     fn in_order(&self, order: &[(usize, SortOptions)]) -> Result<Option<Arc<dyn BlockSource>>> {
+        if self.leaves_few_rows() {
+            return Ok(None);
+        }
         let columns = order.iter().map(|&(column, options)| (self.plan.output[column], options));
         let columns: Vec<_> = columns.collect();
         let Some(direction) = direction(self.snapshot.spec(), &columns) else { return Ok(None) };
