@@ -1,36 +1,22 @@
-//! Waits for a lock that end with the query that waits: one that is killed or out of time does not wait on.
-
-use std::time::Duration;
+//! The locks of a table. To wait for one ends with the query that waits.
 
 use basalt_base::Result;
-use basalt_base::query::checkpoint;
+use basalt_base::query::wait_for;
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
-
-/// How often a query that waits looks whether it must stop.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Held while changes that do not read what they change become visible.
 pub(crate) fn shared(lock: &RwLock<()>) -> Result<RwLockReadGuard<'_, ()>> {
-    wait(|| lock.try_read_for(LOOK_AGAIN))
+    wait_for(|time| lock.try_read_for(time))
 }
 
 /// Held from the beginning to the end of a change that no other may interrupt.
 pub(crate) fn alone(lock: &RwLock<()>) -> Result<RwLockWriteGuard<'_, ()>> {
-    wait(|| lock.try_write_for(LOOK_AGAIN))
+    wait_for(|time| lock.try_write_for(time))
 }
 
 /// Held by the one that makes or removes places.
 pub(crate) fn exclusive(lock: &Mutex<()>) -> Result<MutexGuard<'_, ()>> {
-    wait(|| lock.try_lock_for(LOOK_AGAIN))
-}
-
-fn wait<T>(attempt: impl Fn() -> Option<T>) -> Result<T> {
-    loop {
-        if let Some(guard) = attempt() {
-            return Ok(guard);
-        }
-        checkpoint()?;
-    }
+    wait_for(|time| lock.try_lock_for(time))
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod future;
 mod server;
 mod status;
 mod tracker;
+mod waiting;
 
 pub use current::{
     Entered, carried, check_allocation, check_memory, checkpoint, current, enter, hand_over, outside,
@@ -31,5 +32,6 @@ pub use future::{InQuery, in_query};
 pub use server::ServerTracker;
 pub use status::{QueryStatus, TimeLimit};
 pub use tracker::{MemoryTracker, UNTRACKED_BYTES_MAX};
+pub use waiting::wait_for;
 
 pub(crate) use current::count;

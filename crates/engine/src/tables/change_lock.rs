@@ -2,14 +2,9 @@
 //!
 //! A change reads rows and writes them back. A row that an INSERT made visible between the two would be lost.
 
-use std::time::Duration;
-
 use basalt_base::Result;
-use basalt_base::query::checkpoint;
+use basalt_base::query::wait_for;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-
-/// How often a query that waits looks whether it must stop.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// The lock of one table. Reading the table does not take it.
 #[derive(Default)]
@@ -21,23 +16,13 @@ impl ChangeLock {
     /// Held while an INSERT makes its rows visible, and while rows are removed otherwise than by a change. Waits for a
     /// running change; the error is the end of the waiting query.
     pub(crate) fn shared(&self) -> Result<RwLockReadGuard<'_, ()>> {
-        loop {
-            if let Some(guard) = self.lock.try_read_for(LOOK_AGAIN) {
-                return Ok(guard);
-            }
-            checkpoint()?;
-        }
+        wait_for(|time| self.lock.try_read_for(time))
     }
 
     /// Held by a change from its beginning to its end. Waits for all other holders; the error is the end of the waiting
     /// query.
     pub(crate) fn alone(&self) -> Result<RwLockWriteGuard<'_, ()>> {
-        loop {
-            if let Some(guard) = self.lock.try_write_for(LOOK_AGAIN) {
-                return Ok(guard);
-            }
-            checkpoint()?;
-        }
+        wait_for(|time| self.lock.try_write_for(time))
     }
 }
 

@@ -21,8 +21,7 @@ use tokio::sync::mpsc;
 use super::TableDefinition;
 use super::capability::{ChangeableTable, CheckedPart, KeyedTable, OptimizeRequest, RowsChange, StoredTable};
 use super::change_lock::ChangeLock;
-use super::fill::fill_of;
-use super::rows_by_key::{key_of, rows_spec};
+use super::rows_by_key::{key_of, refused_default, rows_spec};
 use super::table::{ColumnChange, InsertSettings, InsertSink, Table};
 use crate::context::{ProfileEvents, QueryContext};
 use crate::scan::{BlockIterator, BlockSource, Reach, ScanRequest, reach};
@@ -149,17 +148,10 @@ impl Table for EmbeddedRocksDbTable {
     }
 
     fn check_definition(&self, definition: &TableDefinition) -> Result<()> {
-        let old = self.definition();
-        for column in definition.stored_definitions() {
-            let needs_more = column.default.as_ref().is_some_and(|default| default.expr.is_some())
-                && fill_of(definition, column)?.is_none();
-            if needs_more && old.column(&column.name).is_none() {
-                let what =
-                    format!("a DEFAULT of column `{}` that needs more than the table's columns", column.name);
-                return Err(self.refuses(&what));
-            }
+        match refused_default(&self.definition(), definition)? {
+            Some(what) => Err(self.refuses(&what)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn alter(&self, changes: &[ColumnChange], definition: Arc<TableDefinition>) -> Result<()> {

@@ -37,6 +37,20 @@ pub(super) fn rows_spec(definition: &TableDefinition, key: Vec<usize>) -> Result
     Ok(spec)
 }
 
+/// What such a table refuses of an ALTER: an added column whose DEFAULT cannot be computed for older rows.
+pub(super) fn refused_default(old: &TableDefinition, new: &TableDefinition) -> Result<Option<String>> {
+    for column in new.stored_definitions() {
+        let has_expression = column.default.as_ref().is_some_and(|default| default.expr.is_some());
+        if has_expression && old.column(&column.name).is_none() && fill_of(new, column)?.is_none() {
+            let name = &column.name;
+            return Ok(Some(format!(
+                "a DEFAULT of column `{name}` that needs more than the table's columns"
+            )));
+        }
+    }
+    Ok(None)
+}
+
 /// A DEFAULT that reads other columns.
 #[derive(Debug)]
 struct ComputedFill {

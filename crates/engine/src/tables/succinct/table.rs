@@ -16,7 +16,7 @@ use parking_lot::RwLock;
 use super::super::capability::{
     ChangeableTable, CheckedPart, KeyedTable, OptimizeRequest, PlacesTable, RowsChange, StoredTable,
 };
-use super::super::fill::fill_of;
+use super::super::rows_by_key::refused_default;
 use super::super::table::{ColumnChange, InsertSettings, InsertSink, Table};
 use super::super::{Found, TableDefinition, TableOpener};
 use super::alter::check_alter;
@@ -115,17 +115,10 @@ impl Table for SuccinctTable {
     }
 
     fn check_definition(&self, definition: &TableDefinition) -> Result<()> {
-        let old = self.definition();
-        for column in definition.stored_definitions() {
-            let needs_more = column.default.as_ref().is_some_and(|default| default.expr.is_some())
-                && fill_of(definition, column)?.is_none();
-            if needs_more && old.column(&column.name).is_none() {
-                let what =
-                    format!("a DEFAULT of column `{}` that needs more than the table's columns", column.name);
-                return Err(self.refuses(&what));
-            }
+        match refused_default(&self.definition(), definition)? {
+            Some(what) => Err(self.refuses(&what)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn alter(&self, changes: &[ColumnChange], definition: Arc<TableDefinition>) -> Result<()> {
