@@ -47,6 +47,7 @@ mod tables;
 pub use basalt_base::allocator::{TrackingAllocator, release_free_pages};
 pub use basalt_base::open_files::raise_limit as raise_open_files_limit;
 pub use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType};
+pub use basalt_formats::compression;
 
 pub use engine::{Engine, EngineOptions};
 pub use inspect::{Inspection, inspect};

@@ -5,15 +5,17 @@
 //! - [`open_reader`], [`open_writer`]: a format by its name; `registry.rs` has the table of names.
 //! - [`text`]: the text of single values, on which every format is built.
 //! - [`settings`]: the format settings.
+//! - [`compression`]: compressed files and bodies.
 //! - `chunks.rs`: cuts an input into chunks of whole rows, and parses them on one thread or on several.
 //!
 //! # Not here
 //!
-//! Files, sockets and compression: a reader takes any `Read`, a writer appends to a buffer. Also not the `DEFAULT`
+//! Files and sockets: a reader takes any `Read`, a writer appends to a buffer. Also not the `DEFAULT`
 //! expressions of a table: a [`Block`] says which values were missing in the input.
 
 mod block;
 mod chunks;
+pub mod compression;
 mod copy;
 mod csv_read;
 mod header;
