@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use arrow::record_batch::RecordBatch;
 use basalt_base::query::{QueryStatus, hand_over, in_query};
@@ -9,6 +10,9 @@ use basalt_base::{Columns, Result};
 use basalt_formats::{BlockWriter, FormatSettings, Statistics};
 use futures::StreamExt;
 use futures::stream::BoxStream;
+
+/// The time between two lines of figures in formats that show them, while no rows come.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How a statement ended, or begins to answer.
 pub enum Outcome {
@@ -109,7 +113,11 @@ impl ResultBytes {
             self.state = BytesState::Blocks;
         }
         while self.state == BytesState::Blocks && out.is_empty() {
-            match self.rows.next().await? {
+            let Some(next) = self.next_or_figures().await? else {
+                self.writer.progress(&self.rows.progress.statistics(), &mut out);
+                continue;
+            };
+            match next {
                 Some(ResultBlock::Block(block)) => self.writer.write(&block, &mut out)?,
                 Some(ResultBlock::Totals(block)) => self.writer.totals(&block, &mut out)?,
                 Some(ResultBlock::Extremes(block)) => self.writer.extremes(&block, &mut out)?,
@@ -122,6 +130,17 @@ impl ResultBytes {
         // The caller holds them now.
         hand_over(out.capacity() as u64);
         Ok((!out.is_empty()).then_some(out))
+    }
+
+    /// The next piece of the result, or `None` if it is time to show the figures of the query instead.
+    async fn next_or_figures(&mut self) -> Result<Option<Option<ResultBlock>>> {
+        if !self.writer.shows_progress() {
+            return self.rows.next().await.map(Some);
+        }
+        match tokio::time::timeout(PROGRESS_INTERVAL, self.rows.next()).await {
+            Ok(next) => next.map(Some),
+            Err(_) => Ok(None),
+        }
     }
 }
 
@@ -229,6 +248,7 @@ impl Progress {
             elapsed_seconds: snapshot.elapsed_ns as f64 / 1e9,
             rows_read: snapshot.read_rows,
             bytes_read: snapshot.read_bytes,
+            total_rows_to_read: snapshot.total_rows_to_read,
             rows_before_limit: counted.map(|rows| rows.max(snapshot.result_rows)),
         }
     }

@@ -44,6 +44,15 @@ pub trait BlockWriter: Send {
         Ok(())
     }
 
+    /// Whether the format shows the figures of a query that runs. If so, [`BlockWriter::progress`] should be called
+    /// now and then after `start` and before `finish`.
+    fn shows_progress(&self) -> bool {
+        false
+    }
+
+    /// The figures so far.
+    fn progress(&mut self, _statistics: &Statistics, _out: &mut Vec<u8>) {}
+
     fn finish(&mut self, _statistics: &Statistics, _out: &mut Vec<u8>) -> Result<()> {
         Ok(())
     }
@@ -60,6 +69,8 @@ pub struct Statistics {
     pub elapsed_seconds: f64,
     pub rows_read: u64,
     pub bytes_read: u64,
+    /// An estimate; 0 if it is not known.
+    pub total_rows_to_read: u64,
     /// Rows of the result before LIMIT, if there is a LIMIT.
     pub rows_before_limit: Option<u64>,
 }

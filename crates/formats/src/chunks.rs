@@ -28,6 +28,39 @@ pub(crate) trait RowParser: Send + Sync {
 
     /// Parses the row at `at` of a chunk of whole rows into `rows`. Returns the start of the next row.
     fn parse_row(&self, chunk: &[u8], at: usize, rows: &mut RowsBuilder) -> Result<usize, RowError>;
+
+    /// The start of the row after one at `at` that cannot be parsed: the next line.
+    fn next_row(&self, chunk: &[u8], at: usize) -> usize {
+        memchr::memchr(b'\n', &chunk[at..]).map_or(chunk.len(), |found| at + found + 1)
+    }
+}
+
+/// The rows that may be skipped because they cannot be parsed.
+#[derive(Clone, Copy, Debug, Default)]
+struct ErrorBudget {
+    errors_max: usize,
+    ratio_max: f64,
+    errors: usize,
+    /// Rows before the block.
+    rows_before: usize,
+}
+
+impl ErrorBudget {
+    fn new(settings: &FormatSettings) -> ErrorBudget {
+        let (errors_max, ratio_max) = (settings.allow_errors_num, settings.allow_errors_ratio);
+        ErrorBudget { errors_max, ratio_max, ..ErrorBudget::default() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.errors_max == 0 && self.ratio_max == 0.0
+    }
+
+    /// Counts an error after `rows` rows of the block; returns whether its row may be skipped.
+    fn forgives(&mut self, rows: usize) -> bool {
+        self.errors += 1;
+        let all = (self.rows_before + rows + self.errors) as f64;
+        !self.is_empty() && (self.errors <= self.errors_max || self.errors as f64 / all <= self.ratio_max)
+    }
 }
 
 /// Whole rows, and their offset in the input.
@@ -132,7 +165,9 @@ pub(crate) fn open(
         return Err(Error::new(ErrorCode::BadArguments, "there are no columns to read into"));
     }
     let rows = RowsBuilder::new(columns, settings)?;
-    if settings.threads <= 1 {
+    let budget = ErrorBudget::new(settings);
+    // Errors are counted over the whole input.
+    if settings.threads <= 1 || !budget.is_empty() {
         let chunk = Chunk { bytes: Vec::new(), offset: 0 };
         let max_rows = settings.max_block_rows.max(1);
         return Ok(Box::new(Sequential {
@@ -143,6 +178,7 @@ pub(crate) fn open(
             at: 0,
             max_rows,
             rows_done: rows_before,
+            budget,
         }));
     }
     Ok(Box::new(Parallel::start(source, parser, columns, settings, rows_before)))
@@ -156,14 +192,15 @@ struct Sequential {
     at: usize,
     max_rows: usize,
     rows_done: u64,
+    budget: ErrorBudget,
 }
 
 impl BlockReader for Sequential {
     fn next_block(&mut self) -> Result<Option<Block>> {
         loop {
-            if let Err(failure) =
-                fill_block(&*self.parser, &self.chunk, &mut self.at, &mut self.rows, self.max_rows)
-            {
+            let (rows, budget) = (&mut self.rows, &mut self.budget);
+            let filled = fill_block(&*self.parser, &self.chunk, &mut self.at, rows, self.max_rows, budget);
+            if let Err(failure) = filled {
                 return Err(failure.error.within(self.rows_done + failure.row, failure.offset));
             }
             if self.rows.rows() < self.max_rows {
@@ -177,6 +214,7 @@ impl BlockReader for Sequential {
                 }
             }
             self.rows_done += self.rows.rows() as u64;
+            self.budget.rows_before += self.rows.rows();
             return self.rows.finish().map(Some);
         }
     }
@@ -197,12 +235,17 @@ fn fill_block(
     at: &mut usize,
     rows: &mut RowsBuilder,
     max_rows: usize,
+    budget: &mut ErrorBudget,
 ) -> Result<(), Failure> {
     while *at < chunk.bytes.len() && rows.rows() < max_rows {
         match parser.parse_row(&chunk.bytes, *at, rows) {
             Ok(next) => {
                 assert!(next > *at, "a row takes at least one byte");
                 *at = next;
+            }
+            Err(_) if budget.forgives(rows.rows()) => {
+                rows.drop_row();
+                *at = parser.next_row(&chunk.bytes, *at);
             }
             Err(error) => {
                 return Err(Failure {
@@ -329,7 +372,8 @@ fn parse_chunk(
     let mut rows = RowsBuilder::new(columns, settings).map_err(failure)?;
     let (mut blocks, mut at, mut rows_before) = (Vec::new(), 0, 0);
     while at < chunk.bytes.len() {
-        fill_block(parser, chunk, &mut at, &mut rows, settings.max_block_rows.max(1))
+        let max_rows = settings.max_block_rows.max(1);
+        fill_block(parser, chunk, &mut at, &mut rows, max_rows, &mut ErrorBudget::default())
             .map_err(|failure| Failure { row: rows_before + failure.row, ..failure })?;
         if rows.rows() > 0 {
             rows_before += rows.rows() as u64;

@@ -61,14 +61,14 @@ impl CopyOptions {
         let mut settings = FormatSettings { detect_header: false, ..base.clone() };
         match self.format {
             CopyFormat::Text => {
-                settings.tsv_delimiter = self.delimiter.unwrap_or(b'\t');
-                settings.tsv_null = self.null.clone().unwrap_or_else(|| "\\N".into());
+                settings.tsv.delimiter = self.delimiter.unwrap_or(b'\t');
+                settings.tsv.null = self.null.clone().unwrap_or_else(|| "\\N".into());
             }
             CopyFormat::Csv => {
-                settings.csv_delimiter = self.delimiter.unwrap_or(b',');
-                settings.csv_null = self.null.clone().unwrap_or_default();
+                settings.csv.delimiter = self.delimiter.unwrap_or(b',');
+                settings.csv.null = self.null.clone().unwrap_or_default();
                 // An empty field is NULL only if NULL is written that way.
-                settings.csv_empty_as_default = settings.csv_null.is_empty();
+                settings.csv.empty_as_default = settings.csv.null.is_empty();
             }
         }
         // On input, the names in a header are ignored: fields are in the order of the columns.
@@ -131,8 +131,8 @@ mod tests {
         }
         let (format, settings) = copy.resolve(direction, &FormatSettings::default());
         let (delimiter, null) = match format.starts_with("CSV") {
-            true => (settings.csv_delimiter, settings.csv_null),
-            false => (settings.tsv_delimiter, settings.tsv_null),
+            true => (settings.csv.delimiter, settings.csv.null),
+            false => (settings.tsv.delimiter, settings.tsv.null),
         };
         (format, char::from(delimiter), null, settings.skip_first_lines)
     }

@@ -4,6 +4,9 @@ use basalt_base::suggest::did_you_mean;
 use basalt_base::types::TupleElement;
 use basalt_base::{Columns, Error, ErrorCode, Result, SqlType};
 
+use crate::chunks::ChunkSource;
+use crate::settings::FormatSettings;
+
 /// The destination of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
@@ -30,6 +33,91 @@ impl Header {
             Header::NamesAndTypes => 2,
         }
     }
+}
+
+/// The rows of a format, as far as its header needs them.
+pub(crate) trait HeaderRows {
+    /// The length of the row at the start of `bytes`, including its end; `None` if it may go on.
+    fn row_length(&self, bytes: &[u8]) -> Option<usize>;
+
+    /// The fields of a row as text.
+    fn names(&self, row: &[u8]) -> Result<Vec<String>>;
+}
+
+/// Takes the lines to skip and the header from `source`; returns the destinations of fields, and the number of rows
+/// that were taken. Without a header, fields go to `by_position`.
+pub(crate) fn take_header(
+    format: &dyn HeaderRows,
+    source: &mut ChunkSource,
+    header: Header,
+    by_position: Vec<Target>,
+    columns: &Columns,
+    settings: &FormatSettings,
+) -> Result<(Vec<Target>, u64)> {
+    for _ in 0..settings.skip_first_lines {
+        take_row(format, source)?;
+    }
+    let rows_before = settings.skip_first_lines as u64;
+    let is_detected = header == Header::None && settings.detect_header && {
+        let row = source.peek_row(|bytes| format.row_length(bytes))?;
+        format.names(row).is_ok_and(|names| is_header(&names, columns))
+    };
+    if header == Header::None && !is_detected {
+        return Ok((by_position, rows_before));
+    }
+    let names = format.names(&take_row(format, source)?)?;
+    let has_types = match header {
+        Header::NamesAndTypes => true,
+        Header::Names => false,
+        Header::None => {
+            let row = source.peek_row(|bytes| format.row_length(bytes))?;
+            format.names(row).is_ok_and(|types| are_types(&names, &types, columns))
+        }
+    };
+    let types = if has_types { Some(format.names(&take_row(format, source)?)?) } else { None };
+    let targets = if settings.use_header_names || is_detected {
+        targets_of_header(&names, types.as_ref(), columns, settings)?
+    } else {
+        by_position
+    };
+    Ok((targets, rows_before + 1 + u64::from(has_types)))
+}
+
+fn take_row(format: &dyn HeaderRows, source: &mut ChunkSource) -> Result<Vec<u8>> {
+    let length = source.peek_row(|bytes| format.row_length(bytes))?.len();
+    Ok(source.take(length).into_bytes())
+}
+
+/// Whether `types` are the types of the columns called `names`.
+fn are_types(names: &[String], types: &[String], columns: &Columns) -> bool {
+    let is_type = |(name, ty): (&String, &String)| {
+        columns.position(name).is_some_and(|at| columns[at].ty.to_string() == *ty)
+    };
+    names.len() == types.len() && names.iter().zip(types).all(is_type)
+}
+
+/// The destinations of fields with these names; their types, if given, must be those of the columns.
+pub(crate) fn targets_of_header(
+    names: &[String],
+    types: Option<&Vec<String>>,
+    columns: &Columns,
+    settings: &FormatSettings,
+) -> Result<Vec<Target>> {
+    let Some(types) = types.filter(|_| settings.check_header_types) else {
+        return by_name(names, columns, settings.skip_unknown_fields);
+    };
+    if names.len() != types.len() {
+        let what = format!("the header has {} names and {} types", names.len(), types.len());
+        return Err(Error::new(ErrorCode::IncorrectData, what));
+    }
+    for (name, ty) in names.iter().zip(types) {
+        let Some(column) = columns.position(name).map(|at| &columns[at]) else { continue };
+        if column.ty.to_string() != *ty {
+            let what = format!("the type of `{name}` in the header is {ty}, expected {}", column.ty);
+            return Err(Error::new(ErrorCode::IncorrectData, what));
+        }
+    }
+    by_name(names, columns, settings.skip_unknown_fields)
 }
 
 /// Fields in the order of the table's columns.
@@ -107,7 +195,7 @@ pub(crate) fn leaves(name: &str, ty: &SqlType) -> Vec<(String, SqlType)> {
 }
 
 /// Whether a first row is the table's column names in any order, and not data.
-pub(crate) fn is_header(fields: &[String], columns: &Columns) -> bool {
+fn is_header(fields: &[String], columns: &Columns) -> bool {
     !fields.is_empty()
         && fields.len() == columns.len()
         && columns.iter().all(|column| fields.contains(&column.name))

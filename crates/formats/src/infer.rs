@@ -4,7 +4,7 @@ use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType};
 
 use crate::csv_read::{first_row_end, split_row};
 use crate::header::Header;
-use crate::json_read::is_rows;
+use crate::json::is_rows;
 use crate::registry::{Format, lookup};
 use crate::settings::FormatSettings;
 use crate::text::{
@@ -24,11 +24,11 @@ pub fn infer_schema(format: &str, sample: &[u8], settings: &FormatSettings) -> R
         Format::Tsv(header) => from_rows(tsv_rows(sample, settings, true)?, header),
         Format::TsvRaw(header) => from_rows(tsv_rows(sample, settings, false)?, header),
         Format::Csv(header) => from_rows(csv_rows(sample, settings)?, header),
-        Format::JsonEachRow => from_objects(sample)?,
-        Format::Json | Format::JsonCompact if is_rows(sample) => from_objects(sample)?,
-        Format::JsonCompactEachRow => from_arrays(sample)?,
+        Format::JsonEachRow(_) => from_objects(sample)?,
+        Format::Json(..) if is_rows(sample) => from_objects(sample)?,
+        Format::JsonCompactEachRow(_, Header::None) => from_arrays(sample)?,
         Format::Values => from_values(sample),
-        Format::LineAsString => vec![Column::new("line", SqlType::String)],
+        Format::LineAsString(_) => vec![Column::new("line", SqlType::String)],
         Format::RawBlob => vec![Column::new("raw_blob", SqlType::String)],
         _ => {
             let what = format!(
@@ -164,7 +164,7 @@ fn tsv_rows(sample: &[u8], settings: &FormatSettings, escaped: bool) -> Result<V
     };
     let row = |line: &[u8]| -> Result<Row> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        line.split(|&byte| byte == settings.tsv_delimiter).map(field).collect()
+        line.split(|&byte| byte == settings.tsv.delimiter).map(field).collect()
     };
     whole_lines(sample)
         .split(|&byte| byte == b'\n')
@@ -175,16 +175,15 @@ fn tsv_rows(sample: &[u8], settings: &FormatSettings, escaped: bool) -> Result<V
 }
 
 fn csv_rows(sample: &[u8], settings: &FormatSettings) -> Result<Vec<Row>> {
-    let delimiter = settings.csv_delimiter;
     let (mut rows, mut rest) = (Vec::new(), sample);
     while !rest.is_empty() && rows.len() < MAX_ROWS {
-        let end = match first_row_end(rest, delimiter) {
+        let end = match first_row_end(rest, &settings.csv) {
             Some(end) => end,
             // Only a single row may lack its newline: a later row without one may be cut off.
             None if rows.is_empty() => rest.len(),
             None => break,
         };
-        rows.push(split_row(&rest[..end], delimiter)?);
+        rows.push(split_row(&rest[..end], &settings.csv)?);
         rest = &rest[end..];
     }
     rows.drain(..settings.skip_first_lines.min(rows.len()));

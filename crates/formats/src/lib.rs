@@ -2,7 +2,7 @@
 //!
 //! # Where to look
 //!
-//! - [`open_reader`], [`open_writer`]: a format by its name; `registry.rs` has the table of names.
+//! - [`open_reader`], [`open_writer`]: a format by its name; `registry/table.rs` has the table of names.
 //! - [`text`]: the text of single values, on which every format is built.
 //! - [`settings`]: the format settings.
 //! - [`compression`]: compressed files and bodies.
@@ -18,21 +18,26 @@ mod chunks;
 pub mod compression;
 mod copy;
 mod csv_read;
+mod custom;
 mod header;
 mod infer;
-mod json_read;
-mod json_write;
+mod json;
 mod lines;
+mod markdown_write;
+mod one_read;
 mod pretty;
 mod registry;
 mod rows;
 pub mod settings;
+mod sql_insert_write;
 mod tabular_write;
 pub mod text;
+mod tskv_read;
 mod tsv_read;
 mod values_read;
 mod values_write;
 mod vertical;
+mod xml_write;
 
 pub use block::{Block, BlockReader, BlockWriter, Defaulted, ExpressionEvaluator, Statistics};
 pub use copy::{CopyDirection, CopyOptions};

@@ -31,7 +31,7 @@ pub(crate) fn open_blob(
     chunks::open(ChunkSource::new(input, settings), Arc::new(BlobParser), columns, settings, 0)
 }
 
-fn only_string(columns: &Columns, format: &str) -> Result<()> {
+pub(crate) fn only_string(columns: &Columns, format: &str) -> Result<()> {
     if columns.len() == 1 && *columns[0].ty.stripped() == SqlType::String {
         return Ok(());
     }
@@ -68,11 +68,10 @@ impl RowParser for BlobParser {
     }
 }
 
-/// Writes every value unchanged, followed by nothing (RawBLOB) or a newline (LineAsString).
+/// Writes RawBLOB: every value unchanged, with nothing between.
 pub(crate) struct PlainWriter {
     pub(crate) columns: Columns,
     pub(crate) text: TextSettings,
-    pub(crate) suffix: &'static [u8],
 }
 
 impl BlockWriter for PlainWriter {
@@ -80,7 +79,6 @@ impl BlockWriter for PlainWriter {
         let values = writers(&self.columns, batch, &self.text)?;
         for row in 0..batch.num_rows() {
             values.iter().for_each(|values| values.write(row, Style::Raw, out));
-            out.extend_from_slice(self.suffix);
         }
         Ok(())
     }

@@ -112,6 +112,17 @@ fn every_type_is_written_as_clickhouse_writes_it() {
     let case = Case::new(values.into_iter().map(|(name, ty, _)| (name, ty)).collect(), &[&row]);
     case.check("big", &["TSV", "TSVRaw", "CSV", "JSONEachRow", "JSONCompactEachRow", "JSON", "JSONCompact"]);
     case.check("big", &["Values", "Vertical", "TSKV", "TSVWithNamesAndTypes", "CSVWithNamesAndTypes"]);
+    case.check(
+        "big",
+        &["JSONStrings", "JSONCompactStrings", "JSONStringsEachRow", "JSONCompactStringsEachRow"],
+    );
+    case.check(
+        "big",
+        &["JSONCompactEachRowWithNamesAndTypes", "JSONEachRowWithProgress", "JSONObjectEachRow"],
+    );
+    case.check("big", &["JSONColumns", "JSONCompactColumns", "JSONColumnsWithMetadata", "PrettyJSONEachRow"]);
+    case.check("big", &["XML", "Markdown", "SQLInsert", "LineAsString"]);
+    case.check("big", &["CustomSeparated", "CustomSeparatedWithNamesAndTypes"]);
 }
 
 #[test]
@@ -122,7 +133,17 @@ fn totals_and_extremes_are_where_clickhouse_has_them() {
     case.check("ext", &["TSV", "JSON", "Vertical", "PrettyCompact"]);
     case.totals = Some(batch(&case.columns, &[&["0", "10", "'0'"]]));
     case.check("tot", &["TSVWithNames", "TSVRaw", "CSVWithNames", "JSON", "JSONCompact", "JSONEachRow"]);
-    case.check("tot", &["Vertical", "Pretty", "PrettyCompact", "PrettySpace"]);
+    case.check(
+        "tot",
+        &["Vertical", "Pretty", "PrettyCompact", "PrettySpace", "XML", "JSONColumnsWithMetadata"],
+    );
+    case.check(
+        "tot",
+        &["JSONStrings", "JSONCompactStrings", "JSONEachRowWithProgress", "LineAsStringWithNames"],
+    );
+    case.check("tot", &["JSONCompactStringsEachRowWithProgress", "JSONColumns", "JSONObjectEachRow", "TSKV"]);
+    case.check("tot", &["Markdown", "SQLInsert", "CustomSeparated", "PrettyJSONEachRow", "Values"]);
+    case.check("tot", &["JSONCompactEachRowWithNames"]);
 }
 
 #[test]
@@ -134,7 +155,16 @@ fn tables_are_drawn_as_clickhouse_draws_them() {
         Case::new(vec![("a", SqlType::UInt32), ("b", SqlType::Float64)], &[&["1234567", "12345678.5"]]);
     large.check("tip", &["PrettyCompact", "Vertical"]);
     let empty = Case::new(vec![("a", SqlType::UInt32)], &[]);
-    empty.check("empty", &["PrettyCompact", "JSON", "JSONCompact", "Vertical", "TSV"]);
+    empty.check(
+        "empty",
+        &["PrettyCompact", "JSON", "JSONCompact", "Vertical", "TSV", "JSONColumnsWithMetadata"],
+    );
+    empty.check("empty", &["JSONStrings", "JSONEachRowWithProgress", "JSONColumns", "JSONCompactColumns"]);
+    empty.check(
+        "empty",
+        &["JSONObjectEachRow", "JSONCompactEachRowWithNames", "XML", "Markdown", "SQLInsert"],
+    );
+    empty.check("empty", &["CustomSeparatedWithNames", "PrettyJSONEachRow", "LineAsStringWithNames"]);
 }
 
 #[test]
@@ -163,5 +193,77 @@ fn nested_json_is_indented_as_clickhouse_indents_it() {
         ],
         &[&["{}", "[(1,2)]", "[]", "([1,2],3)", "()"]],
     );
-    case.check("nested", &["JSON", "JSONCompact", "PrettyCompact"]);
+    case.check(
+        "nested",
+        &["JSON", "JSONCompact", "PrettyCompact", "PrettyJSONEachRow", "JSONColumns", "XML"],
+    );
+}
+
+#[test]
+fn settings_change_text_as_in_clickhouse() {
+    const FORMATS: &[&str] = &[
+        "TSV",
+        "CSV",
+        "CSVWithNames",
+        "Values",
+        "JSON",
+        "JSONEachRow",
+        "JSONCompactEachRow",
+        "JSONStringsEachRow",
+        "JSONStrings",
+        "JSONObjectEachRow",
+        "PrettyJSONEachRow",
+        "XML",
+        "Markdown",
+        "SQLInsert",
+        "CustomSeparatedWithNamesAndTypes",
+        "TSKV",
+        "Vertical",
+    ];
+    let named = |name: &str, ty: SqlType| TupleElement { name: Some(name.into()), ty };
+    let (byte, text) = (named("p", SqlType::UInt8), named("q", SqlType::String.into_nullable()));
+    let mut case = Case::new(
+        vec![
+            ("a", SqlType::UInt8),
+            ("q\"m<e", SqlType::String),
+            ("back`tick", SqlType::String),
+            ("t", SqlType::Tuple(vec![byte, text, named("r", SqlType::String)].into())),
+            ("m", SqlType::Map(Arc::new(SqlType::String), Arc::new(SqlType::Bool))),
+            ("b", SqlType::Bool),
+            ("f", SqlType::FixedString(4)),
+            ("n", SqlType::String.into_nullable()),
+            ("d", SqlType::DateTime64 { precision: 3, zone: Some("Europe/Berlin".into()) }),
+        ],
+        &[&[
+            "1",
+            "'x<>&|*'",
+            "'it\\'s'",
+            "(1,NULL,'z')",
+            "{'k':true}",
+            "true",
+            "'ab'",
+            "NULL",
+            "'2024-01-02 03:04:05.678'",
+        ]],
+    );
+    case.check("odd", FORMATS);
+    for name in ["oddset", "unix"] {
+        case.settings = FormatSettings::default();
+        for (setting, value) in recorded_settings(name) {
+            assert!(case.settings.set(&setting, &value).unwrap(), "{setting}");
+        }
+        case.check(name, FORMATS);
+    }
+}
+
+/// The settings of the query `name` in the list of recorded queries.
+fn recorded_settings(name: &str) -> Vec<(String, String)> {
+    let list = include_str!("../testdata/clickhouse/README.md");
+    let line = list.lines().find(|line| line.starts_with(&format!("- `{name}`:"))).unwrap();
+    let (_, settings) = line.trim_end_matches('`').split_once("settings ").unwrap();
+    let pair = |setting: &str| {
+        let (name, value) = setting.split_once('=').unwrap();
+        (name.to_owned(), value.trim_matches('\'').to_owned())
+    };
+    settings.split(", ").map(pair).collect()
 }

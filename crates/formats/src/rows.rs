@@ -60,10 +60,11 @@ impl RowsBuilder {
         column: usize,
         parse: impl FnOnce(&mut ColumnBuilder) -> Result<Parsed>,
     ) -> Result<(), RowError> {
+        let row = self.builders[column].len() as u32;
         match parse(&mut self.builders[column]) {
             Ok(Parsed::Value) => Ok(()),
             Ok(Parsed::Default) => {
-                self.defaulted[column].push(self.rows as u32);
+                self.defaulted[column].push(row);
                 Ok(())
             }
             Err(error) => Err(RowError { column: Some(self.columns[column].clone()), ..error.into() }),
@@ -71,8 +72,8 @@ impl RowsBuilder {
     }
 
     pub(crate) fn append_default(&mut self, column: usize) {
+        self.defaulted[column].push(self.builders[column].len() as u32);
         self.builders[column].append_default();
-        self.defaulted[column].push(self.rows as u32);
     }
 
     /// Ends a row; columns without a value get their default.
@@ -83,6 +84,31 @@ impl RowsBuilder {
             }
         }
         self.rows += 1;
+    }
+
+    /// Ends `count` rows that were appended column by column; columns without values get their default.
+    pub(crate) fn end_rows(&mut self, count: usize) -> Result<()> {
+        for column in 0..self.builders.len() {
+            if !self.has(column) {
+                (0..count).for_each(|_| self.append_default(column));
+            }
+            if self.builders[column].len() != self.rows + count {
+                let what = format!("column `{}` has another number of rows", self.columns[column].name);
+                return Err(Error::new(ErrorCode::IncorrectData, what));
+            }
+        }
+        self.rows += count;
+        Ok(())
+    }
+
+    /// Drops what was appended to the row that is not ended.
+    pub(crate) fn drop_row(&mut self) {
+        for (builder, defaulted) in self.builders.iter_mut().zip(&mut self.defaulted) {
+            builder.truncate(self.rows);
+            while defaulted.last().is_some_and(|&row| row as usize >= self.rows) {
+                defaulted.pop();
+            }
+        }
     }
 
     /// Returns the rows so far as a block and resets the builder.

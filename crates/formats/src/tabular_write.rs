@@ -28,6 +28,8 @@ pub(crate) struct TabularWriter {
     delimiter: u8,
     newline: &'static [u8],
     null: Vec<u8>,
+    /// CSV writes a tuple as a field for each of its elements.
+    tuples_apart: bool,
     /// `name=` for every column of TSKV.
     labels: Vec<Vec<u8>>,
 }
@@ -40,8 +42,8 @@ impl TabularWriter {
         header: Header,
     ) -> TabularWriter {
         let csv = dialect == Dialect::Csv;
-        let crlf = if csv { settings.csv_crlf_end_of_line } else { settings.tsv_crlf_end_of_line };
-        let null = if csv { &settings.csv_null } else { &settings.tsv_null };
+        let crlf = if csv { settings.csv.crlf_end_of_line } else { settings.tsv.crlf_end_of_line };
+        let null = if csv { &settings.csv.null } else { &settings.tsv.null };
         let label = |column: &basalt_base::Column| {
             let mut label = Vec::new();
             write_escaped(column.name.as_bytes(), &mut label);
@@ -53,9 +55,10 @@ impl TabularWriter {
             text: settings.text,
             dialect,
             header,
-            delimiter: if csv { settings.csv_delimiter } else { settings.tsv_delimiter },
+            delimiter: if csv { settings.csv.delimiter } else { settings.tsv.delimiter },
             newline: if crlf { b"\r\n" } else { b"\n" },
             null: null.clone().into_bytes(),
+            tuples_apart: settings.csv.write_tuples_apart,
             labels: columns.iter().map(label).collect(),
         }
     }
@@ -109,7 +112,7 @@ impl TabularWriter {
 
     /// Writes a field; a tuple becomes a field for each of its elements.
     fn write_csv_field(&self, values: &ValueWriter, row: usize, out: &mut Vec<u8>) {
-        let Some(elements) = values.tuple_elements() else {
+        let Some(elements) = values.tuple_elements().filter(|_| self.tuples_apart) else {
             return values.write(row, Style::Csv, out);
         };
         for (at, element) in elements.enumerate() {
@@ -127,7 +130,7 @@ impl BlockWriter for TabularWriter {
             return;
         }
         let leaves = self.columns.iter().flat_map(|column| match self.dialect {
-            Dialect::Csv => leaves(&column.name, &column.ty),
+            Dialect::Csv if self.tuples_apart => leaves(&column.name, &column.ty),
             _ => vec![(column.name.clone(), column.ty.clone())],
         });
         let (names, types): (Vec<_>, Vec<_>) = leaves.map(|(name, ty)| (name, ty.to_string())).unzip();
@@ -157,8 +160,7 @@ impl BlockWriter for TabularWriter {
         match (self.dialect, self.header) {
             (Dialect::Csv, Header::None) => "text/csv; charset=UTF-8; header=absent",
             (Dialect::Csv, _) => "text/csv; charset=UTF-8; header=present",
-            (Dialect::Tsv | Dialect::TsvRaw, _) => "text/tab-separated-values; charset=UTF-8",
-            (Dialect::Tskv, _) => "text/plain; charset=UTF-8",
+            (Dialect::Tsv | Dialect::TsvRaw | Dialect::Tskv, _) => "text/tab-separated-values; charset=UTF-8",
         }
     }
 }

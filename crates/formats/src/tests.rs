@@ -20,6 +20,17 @@ const FAITHFUL: &[&str] = &[
     "CSVWithNamesAndTypes",
     "JSONEachRow",
     "JSONCompactEachRow",
+    "JSONCompactEachRowWithNamesAndTypes",
+    "JSONStringsEachRow",
+    "JSONCompactStringsEachRowWithNames",
+    "JSONCompactStringsEachRowWithNamesAndTypes",
+    "JSONObjectEachRow",
+    "JSONColumns",
+    "JSONCompactColumns",
+    "JSONColumnsWithMetadata",
+    "CustomSeparated",
+    "CustomSeparatedWithNamesAndTypes",
+    "TSKV",
     "Values",
 ];
 
@@ -214,7 +225,8 @@ proptest! {
 fn text_of_copy_reads_back_with_any_delimiter() {
     let (columns, batch) = any_batch(&[3, 5, 6, 13, 27]);
     for delimiter in [b'|', b',', b';', b':'] {
-        let settings = FormatSettings { tsv_delimiter: delimiter, ..FormatSettings::default() };
+        let mut settings = FormatSettings::default();
+        settings.tsv.delimiter = delimiter;
         let bytes = write("TSV", &columns, &batch, &settings);
         let back = joined(&columns, &read("TSV", &columns, &bytes, &settings).unwrap());
         assert_eq!(back, batch, "{}", char::from(delimiter));

@@ -3,12 +3,12 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use basalt_base::{Columns, ErrorCode, Result, SqlType};
+use basalt_base::{Columns, Error, ErrorCode, Result, SqlType};
 use memchr::{memchr, memchr2, memrchr};
 
 use crate::block::BlockReader;
 use crate::chunks::{self, ChunkSource, RowParser};
-use crate::header::{Header, Target, by_name, by_position, is_header, wrong_field_count};
+use crate::header::{Header, HeaderRows, Target, by_position, take_header, wrong_field_count};
 use crate::rows::{RowError, RowsBuilder};
 use crate::settings::FormatSettings;
 use crate::text::{ColumnBuilder, Parsed, unescape};
@@ -23,27 +23,17 @@ pub(crate) fn open(
 ) -> Result<Box<dyn BlockReader>> {
     let mut source = ChunkSource::new(input, settings);
     let mut parser = TsvParser {
-        delimiter: settings.tsv_delimiter,
-        null: settings.tsv_null.clone().into_bytes(),
-        empty_as_default: settings.tsv_empty_as_default,
+        delimiter: settings.tsv.delimiter,
+        null: settings.tsv.null.clone().into_bytes(),
+        empty_as_default: settings.tsv.empty_as_default,
+        allow_variable: settings.tsv.allow_variable_columns,
+        skip_trailing_empty_lines: settings.tsv.skip_trailing_empty_lines,
         raw,
-        targets: by_position(columns, false),
+        targets: Vec::new(),
     };
-    for _ in 0..settings.skip_first_lines {
-        parser.take_line(&mut source)?;
-    }
-    let mut header_rows = header.rows();
-    if header == Header::None && settings.detect_header {
-        let line = source.peek_row(|bytes| parser.line_end(bytes))?.to_vec();
-        header_rows = usize::from(parser.names(&line).is_ok_and(|names| is_header(&names, columns)));
-    }
-    if header_rows > 0 {
-        let line = parser.take_line(&mut source)?;
-        parser.targets = by_name(&parser.names(&line)?, columns, settings.skip_unknown_fields)?;
-        // The types in the header are ignored; the table's are used.
-        (1..header_rows).try_for_each(|_| parser.take_line(&mut source).map(drop))?;
-    }
-    let rows_before = (header_rows + settings.skip_first_lines) as u64;
+    let (targets, rows_before) =
+        take_header(&parser, &mut source, header, by_position(columns, false), columns, settings)?;
+    parser.targets = targets;
     chunks::open(source, Arc::new(parser), columns, settings, rows_before)
 }
 
@@ -51,43 +41,14 @@ struct TsvParser {
     delimiter: u8,
     null: Vec<u8>,
     empty_as_default: bool,
+    /// A row may have fewer fields, which are missing, or more, which are skipped.
+    allow_variable: bool,
+    skip_trailing_empty_lines: bool,
     raw: bool,
     targets: Vec<Target>,
 }
 
 impl TsvParser {
-    /// The length of the first line, including its newline.
-    fn line_end(&self, bytes: &[u8]) -> Option<usize> {
-        let mut from = 0;
-        loop {
-            let end = from + memchr(b'\n', &bytes[from..])?;
-            if self.raw || !is_escaped(bytes, end) {
-                return Some(end + 1);
-            }
-            from = end + 1;
-        }
-    }
-
-    fn take_line(&self, source: &mut ChunkSource) -> Result<Vec<u8>> {
-        let len = source.peek_row(|bytes| self.line_end(bytes))?.len();
-        Ok(source.take(len).into_bytes())
-    }
-
-    fn names(&self, line: &[u8]) -> Result<Vec<String>> {
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let name = |field: &[u8]| {
-            let mut name = Vec::new();
-            if self.raw {
-                name.extend_from_slice(field)
-            } else {
-                unescape(field, &mut name)?
-            }
-            Ok(String::from_utf8_lossy(&name).into_owned())
-        };
-        line.split(|&byte| byte == self.delimiter).map(name).collect()
-    }
-
     /// The end of the field at `at`: a delimiter, a newline, or the end of the chunk.
     #[inline]
     fn field_end(&self, chunk: &[u8], at: usize) -> usize {
@@ -102,6 +63,11 @@ impl TsvParser {
         chunk.len()
     }
 
+    /// The start of the line after `at`.
+    fn line_end(&self, chunk: &[u8], at: usize) -> usize {
+        self.row_length(&chunk[at..]).map_or(chunk.len(), |length| at + length)
+    }
+
     fn parse_field(&self, field: &[u8], column: &mut ColumnBuilder) -> Result<Parsed> {
         if field == self.null && (!self.raw || column.ty().accepts_null()) {
             return column.append_missing();
@@ -113,8 +79,8 @@ impl TsvParser {
         if self.raw {
             return column.parse_raw(field);
         }
-        if field.is_empty() && is_exact_number(column.ty()) {
-            return column.parse_raw(b"0");
+        if field.is_empty() && is_number(column.ty()) {
+            return parse_empty_number(column);
         }
         if self.delimiter != b'\t' && memchr2(b'\\', self.delimiter, field).is_some() {
             return column.parse_escaped(&self.unescape_delimiters(field));
@@ -137,6 +103,34 @@ impl TsvParser {
     }
 }
 
+impl HeaderRows for TsvParser {
+    fn row_length(&self, bytes: &[u8]) -> Option<usize> {
+        let mut from = 0;
+        loop {
+            let end = from + memchr(b'\n', &bytes[from..])?;
+            if self.raw || !is_escaped(bytes, end) {
+                return Some(end + 1);
+            }
+            from = end + 1;
+        }
+    }
+
+    fn names(&self, row: &[u8]) -> Result<Vec<String>> {
+        let line = row.strip_suffix(b"\n").unwrap_or(row);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let name = |field: &[u8]| {
+            let mut name = Vec::new();
+            if self.raw {
+                name.extend_from_slice(field)
+            } else {
+                unescape(field, &mut name)?
+            }
+            Ok(String::from_utf8_lossy(&name).into_owned())
+        };
+        line.split(|&byte| byte == self.delimiter).map(name).collect()
+    }
+}
+
 impl RowParser for TsvParser {
     fn whole_rows(&self, bytes: &[u8]) -> Option<usize> {
         let mut end = memrchr(b'\n', bytes)?;
@@ -147,12 +141,15 @@ impl RowParser for TsvParser {
     }
 
     fn parse_row(&self, chunk: &[u8], at: usize, rows: &mut RowsBuilder) -> Result<usize, RowError> {
+        if self.skip_trailing_empty_lines && is_blank(&chunk[at..]) {
+            return Ok(chunk.len());
+        }
         let mut at = at;
         for (field, target) in self.targets.iter().enumerate() {
             let end = self.field_end(chunk, at);
             let last = field + 1 == self.targets.len();
             let ends_row = chunk.get(end) != Some(&self.delimiter);
-            if ends_row != last {
+            if ends_row != last && !self.allow_variable {
                 return Err(wrong_field_count(
                     ErrorCode::CannotParseInput,
                     field + 1,
@@ -162,26 +159,46 @@ impl RowParser for TsvParser {
                 .into());
             }
             let mut text = &chunk[at..end];
-            if last && !self.raw {
+            if (last || ends_row) && !self.raw {
                 text = text.strip_suffix(b"\r").unwrap_or(text);
             }
             if let Target::Column(column) = *target {
                 rows.append(column, |builder| self.parse_field(text, builder))?;
             }
             at = (end + 1).min(chunk.len());
+            if ends_row != last {
+                // A row of another length, which is allowed: see above.
+                if !ends_row {
+                    at = self.line_end(chunk, at);
+                }
+                break;
+            }
         }
         rows.end_row();
         Ok(at)
     }
 }
 
-/// Whether an empty text is zero for this type, as in ClickHouse; for other types it is an error.
-fn is_exact_number(ty: &SqlType) -> bool {
+fn is_number(ty: &SqlType) -> bool {
     let ty = ty.stripped();
-    ty.is_integer() || matches!(ty, SqlType::Decimal { .. })
+    ty.is_integer() || ty.is_float() || matches!(ty, SqlType::Decimal { .. })
+}
+
+/// An empty text is zero for integers and decimals, as in ClickHouse; for floats it is an error.
+fn parse_empty_number(column: &mut ColumnBuilder) -> Result<Parsed> {
+    if !column.ty().stripped().is_float() {
+        return column.parse_raw(b"0");
+    }
+    let what = "an empty field is not a number; `input_format_tsv_empty_as_default` reads it as the default";
+    Err(Error::new(ErrorCode::CannotParseNumber, what))
+}
+
+/// Whether there are only line ends.
+pub(crate) fn is_blank(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| matches!(byte, b'\n' | b'\r'))
 }
 
 /// Whether the byte at `at` is preceded by an odd number of backslashes.
-fn is_escaped(bytes: &[u8], at: usize) -> bool {
+pub(crate) fn is_escaped(bytes: &[u8], at: usize) -> bool {
     bytes[..at].iter().rev().take_while(|&&byte| byte == b'\\').count() % 2 == 1
 }

@@ -8,9 +8,8 @@ use crate::block::{BlockWriter, Statistics};
 use crate::lines::writers;
 use crate::pretty::write_tip;
 use crate::settings::FormatSettings;
-use crate::text::{Style, ValueWriter};
+use crate::text::{NULL_SIGN, Style, ValueWriter};
 
-const NULL: &[u8] = "\u{1d3a}\u{1d41}\u{1d38}\u{1d38}".as_bytes();
 const BOLD: &str = "\x1b[1m";
 const PLAIN: &str = "\x1b[0m";
 
@@ -67,7 +66,7 @@ impl VerticalWriter {
         for (values, label) in values.iter().zip(&self.labels) {
             out.extend_from_slice(label.as_bytes());
             if values.is_null(row) {
-                out.extend_from_slice(NULL);
+                out.extend_from_slice(NULL_SIGN);
             } else {
                 values.write(row, Style::Raw, out);
             }

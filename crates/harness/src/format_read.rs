@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use basalt_base::{Column, Columns, SqlType};
+use basalt_formats::settings::EscapingRule;
 use basalt_formats::{FormatSettings, Statistics, open_reader, open_writer};
 
-const FORMATS: [&str; 9] = [
+const FORMATS: [&str; 20] = [
     "TabSeparated",
     "CSV",
     "JSONEachRow",
@@ -19,7 +20,25 @@ const FORMATS: [&str; 9] = [
     "JSONCompactEachRow",
     "JSONCompact",
     "JSON",
+    "TSKV",
+    "JSONStringsEachRow",
+    "JSONCompactStringsEachRow",
+    "JSONCompactEachRowWithNamesAndTypes",
+    "JSONObjectEachRow",
+    "JSONColumns",
+    "JSONCompactColumns",
+    "JSONColumnsWithMetadata",
+    "CustomSeparated",
+    "CustomSeparatedWithNames",
+    "CustomSeparatedWithNamesAndTypes",
 ];
+
+/// The styles of CustomSeparated whose fields read back.
+const RULES: [EscapingRule; 4] =
+    [EscapingRule::Escaped, EscapingRule::Quoted, EscapingRule::Csv, EscapingRule::Json];
+
+/// Sets of column types.
+const TYPES: usize = 6;
 
 /// So that an input of a few kilobytes spans several blocks.
 const BLOCK_ROWS: usize = 16;
@@ -29,7 +48,8 @@ pub fn run(bytes: &[u8]) {
     let [format, types, input @ ..] = bytes else { return };
     let format = FORMATS[usize::from(*format) % FORMATS.len()];
     let columns = columns(*types);
-    let settings = settings();
+    let mut settings = settings();
+    settings.custom.rule = RULES[usize::from(*types) / TYPES % RULES.len()];
     let Some(batches) = read(format, &columns, &settings, input) else { return };
     let text = write(format, &columns, &settings, &batches);
     let again = read(format, &columns, &settings, &text).unwrap_or_else(|| {
@@ -53,7 +73,7 @@ fn settings() -> FormatSettings {
 
 /// The first column always has text, so that no row is an empty line.
 fn columns(choice: u8) -> Columns {
-    let types = match choice % 6 {
+    let types = match usize::from(choice) % TYPES {
         0 => vec![SqlType::UInt8, SqlType::String],
         1 => vec![SqlType::Int64, SqlType::String.into_nullable(), SqlType::Float64],
         2 => vec![

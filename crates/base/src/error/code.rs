@@ -187,6 +187,7 @@ error_codes! {
     InvalidConfigParameter           "INVALID_CONFIG_PARAMETER"              318  400 "22023"
     CannotParseBool                  "CANNOT_PARSE_BOOL"                     467  400 "22P02"
     FormatIsNotSuitableForInput      "FORMAT_IS_NOT_SUITABLE_FOR_INPUT"       85  400 "0A000"
+    FormatIsNotSuitableForOutput     "FORMAT_IS_NOT_SUITABLE_FOR_OUTPUT"     399  400 "0A000"
     CannotExtractTableStructure      "CANNOT_EXTRACT_TABLE_STRUCTURE"        636  400 "22000"
     NetworkError                     "NETWORK_ERROR"                         210  500 "08006"
     SessionNotFound                  "SESSION_NOT_FOUND"                     372  404 "08003"

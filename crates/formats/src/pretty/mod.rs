@@ -18,6 +18,7 @@ use crate::block::{BlockWriter, Statistics};
 use crate::settings::FormatSettings;
 
 pub(crate) use readable::write_tip;
+pub(crate) use table::aligns_right;
 
 pub(crate) struct PrettyWriter {
     columns: Columns,

@@ -9,9 +9,8 @@ use super::frame::Frame;
 use super::readable::write_tip;
 use crate::lines::writers;
 use crate::settings::FormatSettings;
-use crate::text::Style;
+use crate::text::{NULL_SIGN, Style};
 
-const NULL: &[u8] = "\u{1d3a}\u{1d41}\u{1d38}\u{1d38}".as_bytes();
 /// The mark at the end of a truncated value.
 const CUT: &[u8] = "\u{22ef}".as_bytes();
 /// The marks at the end and the start of the lines of a multi-line value.
@@ -79,7 +78,7 @@ impl<'a> Table<'a> {
             for values in &values {
                 let mut cell = Vec::new();
                 if values.is_null(row) {
-                    cell.extend_from_slice(NULL);
+                    cell.extend_from_slice(NULL_SIGN);
                 } else {
                     values.write(row, Style::Raw, &mut cell);
                 }
@@ -326,7 +325,7 @@ fn spaces(count: usize, out: &mut Vec<u8>) {
 }
 
 /// Whether values are right-aligned: numbers and dates.
-pub(super) fn aligns_right(ty: &SqlType) -> bool {
+pub(crate) fn aligns_right(ty: &SqlType) -> bool {
     let ty = ty.stripped();
     (ty.is_number() && *ty != SqlType::Bool) || ty.is_date_or_time() || matches!(ty, SqlType::Interval(_))
 }

@@ -13,6 +13,7 @@ use super::json::{JsonScanner, JsonValue};
 use super::json_nested::{parse_json_array, parse_json_map, parse_json_object, parse_json_tuple};
 use super::nested::QuotedScanner;
 use super::scalar::{Scalars, scalars_of};
+use super::writer::NULL_SIGN;
 use crate::settings::TextSettings;
 
 /// The result of parsing a value.
@@ -231,6 +232,18 @@ impl ColumnBuilder {
             Shape::Tuple { elements, .. } => parse_json_tuple(elements, scanner),
         };
         self.finish_nested(before, parsed)
+    }
+
+    /// Parses the JSON string at the scanner's position as the text of a value.
+    pub(crate) fn parse_json_text(&mut self, scanner: &mut JsonScanner<'_>) -> Result<Parsed> {
+        if scanner.peek() != Some(b'"') {
+            let what = scanner.error("a string in double quotes");
+            return Err(Error::new(ErrorCode::CannotParseQuotedString, what.message()));
+        }
+        self.with_scratch(|builder, scratch| match scanner.string(scratch)? {
+            b"NULL" | NULL_SIGN => builder.append_missing(),
+            text => builder.parse_raw(text),
+        })
     }
 
     fn parse_scalar_json(&mut self, value: JsonValue, scanner: &mut JsonScanner<'_>) -> Result<Parsed> {

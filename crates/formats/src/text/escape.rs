@@ -40,6 +40,39 @@ pub fn write_quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'\'');
 }
 
+/// Writes `text` as an SQL string literal in which quotes are doubled.
+pub(super) fn write_doubling_quoted(text: &[u8], out: &mut Vec<u8>) {
+    out.push(b'\'');
+    let mut parts = text.split(|&byte| byte == b'\'');
+    write_escaped(parts.next().unwrap_or_default(), out);
+    for part in parts {
+        out.extend_from_slice(b"''");
+        write_escaped(part, out);
+    }
+    out.push(b'\'');
+}
+
+/// Writes `text` as the text of an XML element.
+pub fn write_xml(text: &[u8], out: &mut Vec<u8>) {
+    let mut rest = text;
+    while let Some(at) = memchr2(b'<', b'&', rest) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(if rest[at] == b'<' { b"&lt;" } else { b"&amp;" });
+        rest = &rest[at + 1..];
+    }
+    out.extend_from_slice(rest);
+}
+
+/// Appends `bytes` with the replacement character for what is not UTF-8.
+pub(crate) fn write_valid_utf8(bytes: &[u8], out: &mut Vec<u8>) {
+    for chunk in bytes.utf8_chunks() {
+        out.extend_from_slice(chunk.valid().as_bytes());
+        if !chunk.invalid().is_empty() {
+            out.extend_from_slice("\u{fffd}".as_bytes());
+        }
+    }
+}
+
 /// Writes `text` as a quoted field of CSV: quotes are doubled, nothing else changes.
 pub fn write_csv_quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');

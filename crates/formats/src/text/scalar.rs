@@ -17,11 +17,12 @@ use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
 use super::address::{parse_bool, parse_ipv4, parse_uuid};
+use super::best_effort::{DateOrder, parse_best_effort};
 use super::ipv6::{IPV6_BYTES, parse_ipv6};
 use super::labels::Labels;
 use super::number::{parse_decimal, parse_float, parse_integer};
 use super::time::{parse_date, parse_date_time, parse_date_time64};
-use crate::settings::TextSettings;
+use crate::settings::{BoolWords, DateTimeInput, TextSettings};
 
 /// The values of a scalar column.
 pub(super) trait Scalars: Send {
@@ -58,17 +59,17 @@ pub(super) fn scalars_of(ty: &SqlType, settings: &TextSettings) -> Result<Option
         }
         SqlType::Date32 => number::<Int32Type>(parse_date),
         SqlType::DateTime(name) => {
-            let zone = zone_of(name)?;
+            let (zone, input) = (zone_of(name)?, settings.date_time_input);
             number::<UInt32Type>(move |text| {
-                Ok(parse_date_time(text, zone)?.clamp(0, i64::from(u32::MAX)) as u32)
+                Ok(parse_time(text, 0, zone, input)?.clamp(0, i64::from(u32::MAX)) as u32)
             })
         }
         SqlType::DateTime64 { precision, zone } => {
-            let (precision, zone) = (*precision, zone_of(zone)?);
-            number::<Int64Type>(move |text| parse_date_time64(text, precision, zone))
+            let (precision, zone, input) = (*precision, zone_of(zone)?, settings.date_time_input);
+            number::<Int64Type>(move |text| parse_time(text, precision, zone, input))
         }
         SqlType::Decimal { precision, scale } => decimals(*precision, *scale),
-        SqlType::Bool => Box::new(Bools { values: BooleanBufferBuilder::new(0) }),
+        SqlType::Bool => Box::new(Bools { values: BooleanBufferBuilder::new(0), words: settings.bool_words }),
         SqlType::String => Box::new(Strings { values: new_string_builder(), rows: 0 }),
         SqlType::FixedString(width) => fixed(*width, pad_to),
         SqlType::Uuid => fixed(16, |text, _, out| {
@@ -83,6 +84,25 @@ pub(super) fn scalars_of(ty: &SqlType, settings: &TextSettings) -> Result<Option
         SqlType::Enum8(_) | SqlType::Enum16(_) => return Ok(labelled(ty)),
         _ => return Ok(None),
     }))
+}
+
+/// Parses a time to ticks of `10^-precision` s. Text that the basic parser does not read is left to the other one.
+fn parse_time(text: &[u8], precision: u8, zone: Zone, input: DateTimeInput) -> Result<i64> {
+    let basic = match precision {
+        0 => parse_date_time(text, zone),
+        _ => parse_date_time64(text, precision, zone),
+    };
+    let order = match input {
+        _ if basic.is_ok() => return basic,
+        DateTimeInput::Basic => return basic,
+        DateTimeInput::BestEffort => DateOrder::DayFirst,
+        DateTimeInput::BestEffortUs => DateOrder::MonthFirst,
+    };
+    let Some(instant) = parse_best_effort(text, zone, order) else { return basic };
+    let per_second = 10_i64.pow(u32::from(precision));
+    let ticks = instant.second.checked_mul(per_second);
+    let ticks = ticks.and_then(|ticks| ticks.checked_add(instant.nanosecond / (1_000_000_000 / per_second)));
+    ticks.map_or(basic, Ok)
 }
 
 /// A column of an Arrow primitive type, and the parser of its text.
@@ -162,11 +182,16 @@ where
 
 struct Bools {
     values: BooleanBufferBuilder,
+    words: Option<BoolWords>,
 }
 
 impl Scalars for Bools {
     fn push_text(&mut self, text: &[u8]) -> Result<()> {
-        self.values.append(parse_bool(text)?);
+        self.values.append(match self.words {
+            Some(words) if text == words.yes.as_bytes() => true,
+            Some(words) if text == words.no.as_bytes() => false,
+            _ => parse_bool(text)?,
+        });
         Ok(())
     }
 

@@ -8,7 +8,8 @@ use basalt_base::civil::{civil_from_days, days_from_civil, is_valid};
 use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result};
 
-use super::number::{parse_integer, unreadable};
+use super::number::{parse_integer, unreadable, write_decimal};
+use arrow::datatypes::i256;
 
 const SECONDS_PER_DAY: i64 = 86_400;
 /// Years have four digits: 0000-01-01 to 9999-12-31; other days are clamped.
@@ -58,6 +59,21 @@ pub fn write_date_time64(ticks: i64, precision: u8, zone: Zone, out: &mut Vec<u8
         out.push(b'.');
         out.extend_from_slice(&digits[..usize::from(precision)]);
     }
+}
+
+/// Writes an instant in UTC, `YYYY-MM-DDThh:mm:ssZ`, for ticks of `10^-precision` s.
+pub(super) fn write_iso_time(ticks: i64, precision: u8, out: &mut Vec<u8>) {
+    let start = out.len();
+    write_date_time64(ticks, precision, Zone::utc(), out);
+    if let Some(space) = out[start..].iter().position(|&byte| byte == b' ') {
+        out[start + space] = b'T';
+    }
+    out.push(b'Z');
+}
+
+/// Writes the seconds since 1970 of ticks of `10^-precision` s.
+pub(super) fn write_unix_time(ticks: i64, precision: u8, out: &mut Vec<u8>) {
+    write_decimal(i256::from_i128(ticks.into()), precision, true, out);
 }
 
 fn put_two(text: &mut [u8], at: usize, value: u32) {

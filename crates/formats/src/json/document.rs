@@ -1,62 +1,25 @@
-//! Writes JSON: the whole result of a query (JSON, JSONCompact), or a line a row (JSONEachRow, JSONCompactEachRow).
+//! Writes the whole result of a query: JSON, JSONCompact, of values or strings, and JSONColumnsWithMetadata.
 
 use arrow::array::RecordBatch;
 use basalt_base::{Columns, Result};
 
+use super::columns_write::ColumnTexts;
+use super::row::{Cells, Nested, RowStyle, Shape};
 use crate::block::{BlockWriter, Statistics};
 use crate::lines::writers;
 use crate::settings::FormatSettings;
-use crate::text::{Style, TextSettings, ValueWriter, write_float64, write_integer, write_json_string};
-
-/// Writes a line a row.
-pub(crate) struct JsonLinesWriter {
-    columns: Columns,
-    text: TextSettings,
-    /// `"name":` for every column; `None` if rows are arrays.
-    keys: Option<Vec<Vec<u8>>>,
-}
-
-impl JsonLinesWriter {
-    pub(crate) fn new(columns: &Columns, settings: &FormatSettings, compact: bool) -> JsonLinesWriter {
-        let keys = (!compact).then(|| keys(columns, &settings.text));
-        JsonLinesWriter { columns: columns.clone(), text: settings.text, keys }
-    }
-}
-
-impl BlockWriter for JsonLinesWriter {
-    fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-        let values = writers(&self.columns, batch, &self.text)?;
-        for row in 0..batch.num_rows() {
-            match &self.keys {
-                None => write_compact_row(&values, row, out),
-                Some(keys) => {
-                    out.push(b'{');
-                    for (at, (values, key)) in values.iter().zip(keys).enumerate() {
-                        if at > 0 {
-                            out.push(b',');
-                        }
-                        out.extend_from_slice(key);
-                        values.write(row, Style::Json, out);
-                    }
-                    out.push(b'}');
-                }
-            }
-            out.push(b'\n');
-        }
-        Ok(())
-    }
-
-    fn content_type(&self) -> &'static str {
-        "application/x-ndjson; charset=UTF-8"
-    }
-}
+use crate::text::{
+    Indent, TextSettings, ValueWriter, write_float64, write_integer, write_json_string, write_valid_utf8,
+};
 
 /// Writes the whole result: `meta`, `data`, statistics.
 pub(crate) struct JsonWriter {
     columns: Columns,
     text: TextSettings,
-    keys: Vec<Vec<u8>>,
-    compact: bool,
+    style: RowStyle,
+    nested: Nested,
+    /// The columns of JSONColumnsWithMetadata.
+    texts: Option<ColumnTexts>,
     write_statistics: bool,
     rows: u64,
     /// `data` is closed, because something followed it.
@@ -66,12 +29,18 @@ pub(crate) struct JsonWriter {
 }
 
 impl JsonWriter {
-    pub(crate) fn new(columns: &Columns, settings: &FormatSettings, compact: bool) -> JsonWriter {
+    pub(crate) fn new(
+        columns: &Columns,
+        settings: &FormatSettings,
+        shape: Shape,
+        cells: Cells,
+    ) -> JsonWriter {
         JsonWriter {
             columns: columns.clone(),
             text: settings.text,
-            keys: keys(columns, &settings.text),
-            compact,
+            style: RowStyle::new(columns, &settings.text, shape, cells),
+            nested: if settings.json.flat { Nested::Flat } else { Nested::Indented },
+            texts: None,
             write_statistics: settings.write_statistics,
             rows: 0,
             data_closed: false,
@@ -79,31 +48,27 @@ impl JsonWriter {
         }
     }
 
-    fn close_data(&mut self, out: &mut Vec<u8>) {
-        if !self.data_closed {
-            out.extend_from_slice(b"\n\t]");
-            self.data_closed = true;
-        }
+    /// A writer whose `data` has an array for each column.
+    pub(crate) fn of_columns(columns: &Columns, settings: &FormatSettings) -> JsonWriter {
+        let texts = Some(ColumnTexts::new(columns));
+        JsonWriter { texts, ..JsonWriter::new(columns, settings, Shape::Object, Cells::Values) }
     }
 
-    /// Writes a row as a value, indented by `indent` tabs.
-    fn write_row(&self, values: &[ValueWriter], row: usize, indent: usize, out: &mut Vec<u8>) {
-        if self.compact {
-            return write_compact_row(values, row, out);
+    fn close_data(&mut self, out: &mut Vec<u8>) {
+        if std::mem::replace(&mut self.data_closed, true) {
+            return;
         }
-        out.extend_from_slice(b"{\n");
-        for (at, (values, key)) in values.iter().zip(&self.keys).enumerate() {
-            if at > 0 {
-                out.extend_from_slice(b",\n");
+        match &self.texts {
+            Some(texts) => {
+                let mut unchecked = Vec::new();
+                if !texts.is_empty() {
+                    texts.write(Some(&self.style.keys), b"\t\t", &mut unchecked);
+                }
+                write_valid_utf8(&unchecked, out);
+                out.extend_from_slice(b"\n\t}");
             }
-            tabs(indent + 1, out);
-            out.extend_from_slice(key);
-            out.push(b' ');
-            values.write_json_indented(row, indent + 1, out);
+            None => out.extend_from_slice(b"\n\t]"),
         }
-        out.push(b'\n');
-        tabs(indent, out);
-        out.push(b'}');
     }
 
     /// Writes `"name": row` after the data; JSON puts the row on a line of its own.
@@ -117,13 +82,13 @@ impl JsonWriter {
     ) {
         tabs(indent, out);
         out.extend_from_slice(format!("\"{name}\":").as_bytes());
-        if self.compact {
+        if self.style.shape == Shape::Array {
             out.push(b' ');
         } else {
             out.push(b'\n');
             tabs(indent, out);
         }
-        self.write_row(values, row, indent, out);
+        self.style.write_lines(values, row, Indent::tabs(indent), self.nested, out);
     }
 
     /// Runs `write` on a buffer and appends it to `out` with invalid UTF-8 replaced.
@@ -135,12 +100,7 @@ impl JsonWriter {
         let mut unchecked = std::mem::take(&mut self.unchecked);
         unchecked.clear();
         let written = write(self, &mut unchecked);
-        for chunk in unchecked.utf8_chunks() {
-            out.extend_from_slice(chunk.valid().as_bytes());
-            if !chunk.invalid().is_empty() {
-                out.extend_from_slice("\u{fffd}".as_bytes());
-            }
-        }
+        write_valid_utf8(&unchecked, out);
         self.unchecked = unchecked;
         written
     }
@@ -157,16 +117,22 @@ impl BlockWriter for JsonWriter {
             write_json_string(column.ty.to_string().as_bytes(), self.text.json_escape_forward_slashes, out);
             out.extend_from_slice(b"\n\t\t}");
         }
-        out.extend_from_slice(b"\n\t],\n\n\t\"data\":\n\t[\n");
+        out.extend_from_slice(b"\n\t],\n\n\t\"data\":\n\t");
+        out.extend_from_slice(if self.texts.is_some() { b"{\n" } else { b"[\n" });
     }
 
     fn write(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
         let values = writers(&self.columns, batch, &self.text)?;
+        if let Some(texts) = &mut self.texts {
+            texts.push(&values, batch.num_rows());
+            self.rows += batch.num_rows() as u64;
+            return Ok(());
+        }
         self.checked(out, |writer, out| {
             for row in 0..batch.num_rows() {
                 out.extend_from_slice(if writer.rows > 0 { b",\n" } else { b"" });
                 tabs(2, out);
-                writer.write_row(&values, row, 2, out);
+                writer.style.write_lines(&values, row, Indent::tabs(2), writer.nested, out);
                 writer.rows += 1;
             }
             Ok(())
@@ -228,26 +194,6 @@ impl BlockWriter for JsonWriter {
     }
 }
 
-/// `"name":` for every column.
-fn keys(columns: &Columns, text: &TextSettings) -> Vec<Vec<u8>> {
-    let key = |column: &basalt_base::Column| {
-        let mut key = Vec::new();
-        write_json_string(column.name.as_bytes(), text.json_escape_forward_slashes, &mut key);
-        key.push(b':');
-        key
-    };
-    columns.iter().map(key).collect()
-}
-
-fn write_compact_row(values: &[ValueWriter], row: usize, out: &mut Vec<u8>) {
-    out.push(b'[');
-    for (at, values) in values.iter().enumerate() {
-        out.extend_from_slice(if at > 0 { b", " } else { b"" });
-        values.write(row, Style::Json, out);
-    }
-    out.push(b']');
-}
-
 fn tabs(count: usize, out: &mut Vec<u8>) {
-    out.extend(std::iter::repeat_n(b'\t', count));
+    Indent::tabs(count).write(out);
 }
