@@ -80,6 +80,34 @@ impl StringViews {
         push_views(&self.copied, start, lengths, self.next_buffer(), &mut self.views);
     }
 
+    /// Appends the strings at the front of `bytes`, at most `rows` of them; each lies behind its length as a varint
+    /// (LEB128). Stops in front of a string that is not whole, or whose length takes more than five bytes. Returns how
+    /// many strings and how many bytes were taken. Copies the bytes at once, unless all strings are inline.
+    pub fn append_prefixed(&mut self, bytes: &[u8], rows: usize) -> (usize, usize) {
+        let bytes = &bytes[..bytes.len().min(u32::MAX as usize)];
+        if self.copied.len() + bytes.len() > u32::MAX as usize {
+            self.seal();
+        }
+        let (buffer, base, before) = (self.next_buffer(), self.copied.len(), self.views.len());
+        self.views.reserve(rows.min(bytes.len()));
+        let (mut at, mut longest) = (0, 0);
+        for _ in 0..rows {
+            let Some((length, start)) = prefix(bytes, at) else { break };
+            let end = start + length as usize;
+            if end > bytes.len() {
+                break;
+            }
+            let head = head(bytes, start);
+            self.views.push(view(head, length, buffer, base + start));
+            longest = longest.max(length);
+            at = end;
+        }
+        if longest as usize > INLINE_BYTES_MAX {
+            self.copied.extend_from_slice(&bytes[..at]);
+        }
+        (self.views.len() - before, at)
+    }
+
     fn next_buffer(&self) -> u32 {
         u32::try_from(self.buffers.len()).expect("a buffer's number has four bytes")
     }
@@ -127,6 +155,23 @@ fn push_views(bytes: &[u8], start: usize, lengths: &[u32], buffer: u32, views: &
         at += length as usize;
         view
     }));
+}
+
+/// The length at `at`, and the place of the string behind it.
+#[inline(always)]
+fn prefix(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
+    let first = *bytes.get(at)?;
+    if first < 0x80 {
+        return Some((u32::from(first), at + 1));
+    }
+    let mut length = u64::from(first & 0x7f);
+    for (index, &byte) in bytes.get(at + 1..)?.iter().take(4).enumerate() {
+        length |= u64::from(byte & 0x7f) << (7 * (index + 1));
+        if byte < 0x80 {
+            return Some((u32::try_from(length).ok()?, at + 2 + index));
+        }
+    }
+    None
 }
 
 /// The sixteen bytes from `at` on, padded with zeroes at the end.
@@ -197,6 +242,40 @@ mod tests {
         let mut short = StringViews::default();
         short.append_copy(b"abc", &[1, 0, 2]);
         assert!(short.finish(None).data_buffers().is_empty());
+    }
+
+    fn prefixed(strings: &[Vec<u8>]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for string in strings {
+            let mut length = string.len();
+            while length >= 0x80 {
+                bytes.push(length as u8 | 0x80);
+                length >>= 7;
+            }
+            bytes.push(length as u8);
+            bytes.extend_from_slice(string);
+        }
+        bytes
+    }
+
+    #[test]
+    fn prefixed_strings_are_taken_up_to_one_that_is_cut_off() {
+        let mut strings = strings();
+        strings.extend([vec![7; 127], vec![8; 128], vec![9; 20_000], Vec::new()]);
+        let bytes = prefixed(&strings);
+        for cut in (0..bytes.len()).step_by(37).chain([bytes.len()]) {
+            let mut views = StringViews::default();
+            views.append_copy(b"a string of its own", &[19]);
+            let (count, taken) = views.append_prefixed(&bytes[..cut], usize::MAX);
+            assert_eq!(taken, prefixed(&strings[..count]).len());
+            assert!(cut < bytes.len() || count == strings.len());
+            let (others, _) = views.append_prefixed(&bytes[taken..], 3);
+            assert_eq!(others, 3.min(strings.len() - count));
+            let first = [b"a string of its own".to_vec()];
+            check(&views.finish(None), &[&first, &strings[..count + others]].concat());
+        }
+        assert_eq!(StringViews::default().append_prefixed(&[0xff; 20], 9), (0, 0));
+        assert_eq!(StringViews::default().append_prefixed(&[0xff, 0xff, 0xff, 0xff, 0x7f], 9), (0, 0));
     }
 
     #[test]
