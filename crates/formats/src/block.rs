@@ -1,6 +1,8 @@
 //! Blocks of rows, as readers return them and writers take them: Arrow record batches.
 
-use arrow::array::{Array, RecordBatch};
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch};
 use arrow::buffer::BooleanBuffer;
 use basalt_base::{Result, SqlType};
 
@@ -78,5 +80,18 @@ pub struct Statistics {
 /// Evaluates expressions in `VALUES` that are no literals.
 pub trait ExpressionEvaluator: Send + Sync {
     /// The value of `expression` as an array of one row that carries `ty`.
-    fn evaluate(&self, expression: &str, ty: &SqlType) -> Result<std::sync::Arc<dyn Array>>;
+    fn evaluate(&self, expression: &str, ty: &SqlType) -> Result<ArrayRef>;
+}
+
+/// Converts values of a file that says its types to those of a table.
+pub trait TypeConverter: Send + Sync {
+    /// The values of `array`, which carries `from`, in an array of as many values that carries `to`.
+    fn convert(&self, array: &ArrayRef, from: &SqlType, to: &SqlType) -> Result<ArrayRef>;
+}
+
+/// Work that formats leave to their caller; what is missing is an error where an input needs it.
+#[derive(Clone, Default)]
+pub struct Callbacks {
+    pub evaluator: Option<Arc<dyn ExpressionEvaluator>>,
+    pub converter: Option<Arc<dyn TypeConverter>>,
 }

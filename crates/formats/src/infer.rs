@@ -1,26 +1,41 @@
 //! Infers the schema of a file from its first bytes.
 
+use std::io::{BufReader, Read};
+
 use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType};
 
 use crate::csv_read::{first_row_end, split_row};
 use crate::header::Header;
 use crate::json::is_rows;
+use crate::native;
 use crate::registry::{Format, lookup};
+use crate::row_binary::{self, RowLayout};
 use crate::settings::FormatSettings;
 use crate::text::{
     JsonScanner, JsonValue, QuotedScanner, parse_date, parse_date_time, parse_float, parse_integer, unescape,
 };
 
+/// Bytes of a file that are examined, unless the columns are those of its first block.
+const SAMPLE_BYTES: u64 = 1 << 20;
 /// Rows that are examined.
 const MAX_ROWS: usize = 10_000;
 /// Arrays nested deeper than this are inferred as text.
 const MAX_DEPTH: usize = 16;
 
-/// The schema inferred from `sample`, the start of a file in `format`. Names are those of the file if it has them,
-/// else `c1`, `c2`, ..; types are nullable.
-pub fn infer_schema(format: &str, sample: &[u8], settings: &FormatSettings) -> Result<Columns> {
+/// The schema of a file in `format` by its first bytes. Names are those of the file if it has them, else `c1`, `c2`,
+/// ..; types are those of the file, or inferred and nullable.
+pub fn infer_schema(format: &str, input: &mut dyn Read, settings: &FormatSettings) -> Result<Columns> {
     let (info, format) = lookup(format)?;
+    if format == Format::Native {
+        return native::columns_of(&mut BufReader::new(input), settings);
+    }
+    let mut sample = Vec::new();
+    input.take(SAMPLE_BYTES).read_to_end(&mut sample).map_err(Error::of_reading)?;
+    let sample = &sample[..];
     let columns = match format {
+        Format::RowBinary(RowLayout { header: Header::NamesAndTypes, .. }) => {
+            return row_binary::header_columns(sample);
+        }
         Format::Tsv(header) => from_rows(tsv_rows(sample, settings, true)?, header),
         Format::TsvRaw(header) => from_rows(tsv_rows(sample, settings, false)?, header),
         Format::Csv(header) => from_rows(csv_rows(sample, settings)?, header),
@@ -329,7 +344,7 @@ mod tests {
 
     /// Checks the inferred columns, given as `name Type, ..`.
     fn check(format: &str, sample: &str, expected: &str) {
-        let columns = infer_schema(format, sample.as_bytes(), &FormatSettings::default()).unwrap();
+        let columns = infer_schema(format, &mut sample.as_bytes(), &FormatSettings::default()).unwrap();
         let shown: Vec<String> =
             columns.iter().map(|column| format!("{} {}", column.name, column.ty)).collect();
         assert_eq!(shown.join(", "), expected, "{format} of {sample:?}");
@@ -359,7 +374,7 @@ mod tests {
         #[test]
         fn any_bytes_never_panic(sample: Vec<u8>) {
             for info in crate::formats() {
-                let _ = infer_schema(info.name, &sample, &FormatSettings::default());
+                let _ = infer_schema(info.name, &mut &sample[..], &FormatSettings::default());
             }
         }
     }

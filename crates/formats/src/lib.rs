@@ -1,4 +1,5 @@
-//! Text formats (TSV, CSV, JSON and others): parses bytes to column blocks, and writes blocks as bytes.
+//! Formats of text (TSV, CSV, JSON and others) and of ClickHouse's drivers (Native, RowBinary): parses bytes to column
+//! blocks, and writes blocks as bytes.
 //!
 //! # Where to look
 //!
@@ -6,6 +7,8 @@
 //! - [`text`]: the text of single values, on which every format is built.
 //! - [`settings`]: the format settings.
 //! - [`compression`]: compressed files and bodies.
+//! - [`native`]: the blocks of Native, also for protocols that send them.
+//! - `binary`: values in binary form, on which Native and RowBinary are built.
 //! - `chunks.rs`: cuts an input into chunks of whole rows, and parses them on one thread or on several.
 //!
 //! # Not here
@@ -13,6 +16,7 @@
 //! Files and sockets: a reader takes any `Read`, a writer appends to a buffer. Also not the `DEFAULT`
 //! expressions of a table: a [`Block`] says which values were missing in the input.
 
+mod binary;
 mod block;
 mod chunks;
 pub mod compression;
@@ -24,9 +28,11 @@ mod infer;
 mod json;
 mod lines;
 mod markdown_write;
+pub mod native;
 mod one_read;
 mod pretty;
 mod registry;
+mod row_binary;
 mod rows;
 pub mod settings;
 mod sql_insert_write;
@@ -39,7 +45,9 @@ mod values_write;
 mod vertical;
 mod xml_write;
 
-pub use block::{Block, BlockReader, BlockWriter, Defaulted, ExpressionEvaluator, Statistics};
+pub use block::{
+    Block, BlockReader, BlockWriter, Callbacks, Defaulted, ExpressionEvaluator, Statistics, TypeConverter,
+};
 pub use copy::{CopyDirection, CopyOptions};
 pub use infer::infer_schema;
 pub use registry::{
@@ -49,5 +57,7 @@ pub use settings::{FormatSettings, TextSettings};
 
 #[cfg(test)]
 mod recorded;
+#[cfg(test)]
+mod recorded_binary;
 #[cfg(test)]
 mod tests;

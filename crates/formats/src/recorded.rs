@@ -63,8 +63,8 @@ fn batch(columns: &Columns, rows: &[&[&str]]) -> RecordBatch {
     RecordBatch::try_new(columns.to_arrow(), arrays.collect()).unwrap()
 }
 
-#[test]
-fn every_type_is_written_as_clickhouse_writes_it() {
+/// The row recorded as `big`.
+fn big() -> Case {
     let utc = || Some("UTC".into());
     let named = |name: &str, ty: SqlType| TupleElement { name: Some(name.into()), ty };
     let pair = SqlType::Tuple(vec![named("p", SqlType::Int8), named("q", SqlType::String)].into());
@@ -109,7 +109,18 @@ fn every_type_is_written_as_clickhouse_writes_it() {
         ("adt64", SqlType::array_of(ticks()), "['2024-01-02 03:04:05.678']"),
     ];
     let row: Vec<&str> = values.iter().map(|(_, _, literal)| *literal).collect();
-    let case = Case::new(values.into_iter().map(|(name, ty, _)| (name, ty)).collect(), &[&row]);
+    Case::new(values.into_iter().map(|(name, ty, _)| (name, ty)).collect(), &[&row])
+}
+
+/// A row recorded as `big`: one value of nearly every type.
+pub(crate) fn one_row_of_every_type() -> (Columns, RecordBatch) {
+    let case = big();
+    (case.columns, case.data)
+}
+
+#[test]
+fn every_type_is_written_as_clickhouse_writes_it() {
+    let case = big();
     case.check("big", &["TSV", "TSVRaw", "CSV", "JSONEachRow", "JSONCompactEachRow", "JSON", "JSONCompact"]);
     case.check("big", &["Values", "Vertical", "TSKV", "TSVWithNamesAndTypes", "CSVWithNamesAndTypes"]);
     case.check(

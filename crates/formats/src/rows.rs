@@ -118,7 +118,8 @@ impl RowsBuilder {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let batch = RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options)
             .map_err(|error| Error::logical(format!("parsed columns are no batch: {error}")))?;
-        let defaulted = self.defaulted.iter_mut().map(|found| summary(std::mem::take(found), rows)).collect();
+        let defaulted =
+            self.defaulted.iter_mut().map(|found| missing_rows(std::mem::take(found), rows)).collect();
         Ok(Block { batch, defaulted })
     }
 }
@@ -152,7 +153,8 @@ impl From<Error> for RowError {
     }
 }
 
-fn summary(found: Vec<u32>, rows: usize) -> Defaulted {
+/// The rows of `found` out of `rows`.
+pub(crate) fn missing_rows(found: Vec<u32>, rows: usize) -> Defaulted {
     match found.len() {
         0 => Defaulted::Never,
         all if all == rows => Defaulted::Always,

@@ -32,6 +32,10 @@ const FAITHFUL: &[&str] = &[
     "CustomSeparatedWithNamesAndTypes",
     "TSKV",
     "Values",
+    "Native",
+    "RowBinary",
+    "RowBinaryWithNames",
+    "RowBinaryWithNamesAndTypes",
 ];
 
 fn every_type() -> Vec<SqlType> {

@@ -10,7 +10,7 @@ use basalt_base::{Column, Columns, SqlType};
 use basalt_formats::settings::EscapingRule;
 use basalt_formats::{FormatSettings, Statistics, open_reader, open_writer};
 
-const FORMATS: [&str; 20] = [
+const FORMATS: [&str; 24] = [
     "TabSeparated",
     "CSV",
     "JSONEachRow",
@@ -31,6 +31,10 @@ const FORMATS: [&str; 20] = [
     "CustomSeparated",
     "CustomSeparatedWithNames",
     "CustomSeparatedWithNamesAndTypes",
+    "Native",
+    "RowBinary",
+    "RowBinaryWithNames",
+    "RowBinaryWithNamesAndTypes",
 ];
 
 /// The styles of CustomSeparated whose fields read back.
@@ -51,6 +55,8 @@ pub fn run(bytes: &[u8]) {
     let mut settings = settings();
     settings.custom.rule = RULES[usize::from(*types) / TYPES % RULES.len()];
     let Some(batches) = read(format, &columns, &settings, input) else { return };
+    // Values that are not read from text can be written as text, too.
+    write("TabSeparated", &columns, &settings, &batches);
     let text = write(format, &columns, &settings, &batches);
     let again = read(format, &columns, &settings, &text).unwrap_or_else(|| {
         panic!("{format} does not read what it wrote: {}", String::from_utf8_lossy(&text))

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use basalt_harness::{
-    address_text, codec_chain, dict_layout, format_read, part_files, part_meta, regular_expression,
-    segment_file, source_answers, sql_parse,
+    address_text, codec_chain, dict_layout, format_read, native_block, part_files, part_meta,
+    regular_expression, segment_file, source_answers, sql_parse,
 };
 
 /// How long each harness runs.
@@ -166,6 +166,11 @@ fn any_layout_is_taken_or_refused_and_answers_as_a_map() {
 #[test]
 fn any_text_of_a_format_is_rows_or_refused() {
     check("format_read", format_read::run, &seeds("format_read"));
+}
+
+#[test]
+fn any_bytes_are_a_native_block_or_refused() {
+    check("native_block", native_block::run, &seeds("native_block"));
 }
 
 #[test]

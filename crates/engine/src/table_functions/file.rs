@@ -1,22 +1,18 @@
 //! `file(path [, format [, structure]])`: a file read as a table.
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Column, Columns, Error, Result};
-use basalt_formats::{BlockReader, FormatSettings};
+use basalt_formats::{BlockReader, Callbacks, FormatSettings};
 
 use super::arguments::Arguments;
 use crate::context::format_settings;
 use crate::execution::Execution;
 use crate::input_file::{format_of_path, open_input};
 use crate::scan::{BlockIterator, BlockSource};
-use crate::tables::{Table, VirtualTable};
-
-/// How much of a file is looked at to find its columns.
-const SAMPLE_BYTES: u64 = 1 << 20;
+use crate::tables::{CastConverter, Table, VirtualTable};
 
 pub(super) fn file(args: &Arguments<'_>, query: &Arc<Execution>) -> Result<Arc<dyn Table>> {
     args.check_count(1, 3)?;
@@ -31,16 +27,18 @@ pub(super) fn file(args: &Arguments<'_>, query: &Arc<Execution>) -> Result<Arc<d
     let settings = format_settings(query);
     let columns = match args.len() {
         3 => structure(&args.text(2)?)?,
-        _ => basalt_formats::infer_schema(&format, &sample(&path, &format)?, &settings)
+        _ => basalt_formats::infer_schema(&format, &mut open_input(&path, &format)?, &settings)
             .map_err(|error| error.within(path.display()))?,
     };
     let all = columns.clone();
+    let callbacks = Callbacks { converter: Some(CastConverter::shared(query.zone)), ..Callbacks::default() };
     let name = path.display().to_string();
     let table = VirtualTable::new("File", "_table_function", &name, &columns, move |request| {
         Ok(Arc::new(FileSource {
             path: path.clone(),
             format: format.clone(),
             settings: settings.clone(),
+            callbacks: callbacks.clone(),
             columns: all.clone(),
             projection: request.columns.clone(),
         }))
@@ -61,17 +59,11 @@ fn structure(text: &str) -> Result<Columns> {
     Ok(columns.collect())
 }
 
-fn sample(path: &Path, format: &str) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let file = open_input(path, format)?;
-    file.take(SAMPLE_BYTES).read_to_end(&mut bytes).map_err(Error::of_reading)?;
-    Ok(bytes)
-}
-
 struct FileSource {
     path: PathBuf,
     format: String,
     settings: FormatSettings,
+    callbacks: Callbacks,
     columns: Columns,
     projection: Vec<usize>,
 }
@@ -83,8 +75,15 @@ impl BlockSource for FileSource {
 
     fn open(&self, _partition: usize) -> Result<BlockIterator> {
         let file = open_input(&self.path, &self.format)?;
-        let reader = basalt_formats::open_reader(&self.format, &self.columns, &self.settings, Box::new(file))
-            .map_err(|error| error.within(self.path.display()))?;
+        let (columns, callbacks) = (&self.columns, self.callbacks.clone());
+        let reader = basalt_formats::open_reader_with(
+            &self.format,
+            columns,
+            &self.settings,
+            Box::new(file),
+            callbacks,
+        )
+        .map_err(|error| error.within(self.path.display()))?;
         Ok(Box::new(FileBlocks { reader, path: self.path.clone(), projection: self.projection.clone() }))
     }
 

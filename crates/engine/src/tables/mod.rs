@@ -7,6 +7,7 @@
 //! - [`rows_by_key`]: what the engines share that find rows by key.
 //! - [`change_lock`]: keeps INSERTs away from a table while its rows are changed in place.
 //! - [`definition`], [`create`]: a table's columns and clauses, from the CREATE statement.
+//! - [`type_converter`]: the columns of a file of other types.
 //! - [`key`], [`skip_index`], [`ttl`], [`fill`], [`codecs`], [`conversion`]: what a clause means for the storage.
 
 mod capability;
@@ -37,6 +38,7 @@ mod suspicious;
 mod table;
 mod ttl;
 mod ttl_group;
+mod type_converter;
 mod virtual_table;
 
 pub(crate) use basalt_kv::Found;
@@ -57,4 +59,5 @@ pub(crate) use planning::plan_alone;
 pub(crate) use registry::ENGINES;
 pub(crate) use succinct::StepWatch;
 pub(crate) use table::{ColumnChange, InsertSettings, InsertSink, Table};
+pub(crate) use type_converter::CastConverter;
 pub(crate) use virtual_table::{FindsRows, VirtualTable};

@@ -5,26 +5,24 @@ use basalt_base::{Error, Result};
 use super::table::FORMATS;
 
 /// File extensions that are not a format's own name.
-const ENDINGS: &[(&str, &str)] = &[("json", "JSON"), ("jsonl", "JSONEachRow"), ("ndjson", "JSONEachRow")];
+const ENDINGS: &[(&str, &str)] =
+    &[("json", "JSON"), ("jsonl", "JSONEachRow"), ("ndjson", "JSONEachRow"), ("bin", "RowBinary")];
 
 /// File extensions of ClickHouse's formats that are not supported.
 const OTHER_ENDINGS: &[&str] = &[
     "arrow",
     "avro",
-    "bin",
     "bson",
     "capnp",
     "feather",
     "messagepack",
     "msgpack",
-    "native",
     "npy",
     "orc",
     "parquet",
     "pb",
     "prometheus",
     "protobuf",
-    "rowbinary",
 ];
 
 /// File extensions of compressed files.
@@ -66,6 +64,9 @@ mod tests {
             ("a.ndjson", Some("JSONEachRow")),
             ("a.tskv", Some("TSKV")),
             ("a.vertical", Some("Vertical")),
+            ("a.native", Some("Native")),
+            ("a.rowbinary", Some("RowBinary")),
+            ("a.bin", Some("RowBinary")),
             ("a.txt", None),
             ("/x.csv/a", None),
             ("a", None),

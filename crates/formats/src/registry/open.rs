@@ -1,12 +1,11 @@
 //! Opens the reader or writer of a format by its name.
 
 use std::io::Read;
-use std::sync::Arc;
 
 use basalt_base::{Columns, Error, ErrorCode, Result};
 
 use super::table::{Format, lookup};
-use crate::block::{BlockReader, BlockWriter, ExpressionEvaluator};
+use crate::block::{BlockReader, BlockWriter, Callbacks};
 use crate::custom::CustomWriter;
 use crate::header::Header;
 use crate::json::{
@@ -15,7 +14,9 @@ use crate::json::{
 };
 use crate::lines::PlainWriter;
 use crate::markdown_write::MarkdownWriter;
+use crate::native::{self, NativeWriter};
 use crate::pretty::PrettyWriter;
+use crate::row_binary::{self, RowBinaryWriter, RowLayout};
 use crate::settings::FormatSettings;
 use crate::sql_insert_write::SqlInsertWriter;
 use crate::tabular_write::{Dialect, TabularWriter};
@@ -24,23 +25,24 @@ use crate::vertical::VerticalWriter;
 use crate::xml_write::XmlWriter;
 use crate::{csv_read, custom, json, lines, one_read, tskv_read, tsv_read, values_read};
 
-/// Opens a reader of `format` for rows of `columns`. `VALUES` may hold literals only.
+/// Opens a reader of `format` for rows of `columns`. `VALUES` may hold literals only, and types that a binary file says
+/// must be those of the columns, up to LowCardinality and Nullable.
 pub fn open_reader(
     format: &str,
     columns: &Columns,
     settings: &FormatSettings,
     input: Box<dyn Read + Send>,
 ) -> Result<Box<dyn BlockReader>> {
-    open_reader_with(format, columns, settings, input, None)
+    open_reader_with(format, columns, settings, input, Callbacks::default())
 }
 
-/// Like [`open_reader`], with an evaluator for expressions in `VALUES`.
+/// Like [`open_reader`], with an evaluator for expressions in `VALUES` and a converter of types.
 pub fn open_reader_with(
     format: &str,
     columns: &Columns,
     settings: &FormatSettings,
     input: Box<dyn Read + Send>,
-    evaluator: Option<Arc<dyn ExpressionEvaluator>>,
+    callbacks: Callbacks,
 ) -> Result<Box<dyn BlockReader>> {
     let (info, format) = lookup(format)?;
     match format {
@@ -57,7 +59,9 @@ pub fn open_reader_with(
         Format::JsonObjectEachRow => json::open_object_rows(columns, settings, input),
         Format::JsonColumns(frame) => json::open_columns(columns, settings, frame, input),
         Format::JsonAsString => json::open_texts(columns, settings, input),
-        Format::Values => values_read::open(columns, settings, input, evaluator),
+        Format::Values => values_read::open(columns, settings, input, callbacks.evaluator),
+        Format::Native => native::open(columns, settings, input, callbacks.converter),
+        Format::RowBinary(layout) => row_binary::open(columns, settings, input, layout, callbacks.converter),
         Format::LineAsString(Header::None) => lines::open_lines(columns, settings, input),
         Format::RawBlob => lines::open_blob(columns, settings, input),
         Format::One => one_read::open(columns),
@@ -113,13 +117,19 @@ pub fn open_writer(
         Format::Values => {
             Box::new(ValuesWriter { columns: columns.clone(), text: settings.text, any_row: false })
         }
+        Format::Native => {
+            Box::new(NativeWriter { columns: columns.clone(), revision: settings.client_protocol_version })
+        }
+        Format::RowBinary(RowLayout { header, marks_missing: false }) => {
+            Box::new(RowBinaryWriter { columns: columns.clone(), header })
+        }
         Format::SqlInsert => Box::new(SqlInsertWriter::new(columns, settings)),
         Format::Markdown => Box::new(MarkdownWriter::new(columns, settings)),
         Format::Pretty(frame) => Box::new(PrettyWriter::new(columns, settings, frame)),
         Format::Vertical => Box::new(VerticalWriter::new(columns, settings)),
         Format::RawBlob => Box::new(PlainWriter { columns: columns.clone(), text: settings.text }),
         Format::Null => Box::new(NullWriter),
-        Format::JsonAsString | Format::One => {
+        Format::JsonAsString | Format::One | Format::RowBinary(_) => {
             let what = format!("format {} is only read, never written", info.name);
             return Err(Error::new(ErrorCode::FormatIsNotSuitableForOutput, what));
         }

@@ -7,6 +7,7 @@ use super::absent::ABSENT;
 use crate::header::Header;
 use crate::json::{Cells, ColumnsFrame, Shape};
 use crate::pretty::Frame;
+use crate::row_binary::RowLayout;
 
 /// A format, independent of the alias that was used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub(crate) enum Format {
     JsonAsString,
     Xml,
     Values,
+    Native,
+    RowBinary(RowLayout),
     SqlInsert,
     Markdown,
     Pretty(Frame),
@@ -104,6 +107,22 @@ pub(super) const FORMATS: &[(&str, Format, bool, bool)] = &[
     ("JSONAsString", Format::JsonAsString, true, false),
     ("XML", Format::Xml, false, true),
     ("Values", Format::Values, true, true),
+    ("Native", Format::Native, true, true),
+    ("RowBinary", Format::RowBinary(RowLayout::of_values(Header::None)), true, true),
+    ("RowBinaryWithNames", Format::RowBinary(RowLayout::of_values(Header::Names)), true, true),
+    (
+        "RowBinaryWithNamesAndTypes",
+        Format::RowBinary(RowLayout::of_values(Header::NamesAndTypes)),
+        true,
+        true,
+    ),
+    ("RowBinaryWithDefaults", Format::RowBinary(RowLayout::with_defaults(Header::None)), true, false),
+    (
+        "RowBinaryWithNamesAndTypesAndDefaults",
+        Format::RowBinary(RowLayout::with_defaults(Header::NamesAndTypes)),
+        true,
+        false,
+    ),
     ("SQLInsert", Format::SqlInsert, false, true),
     ("Markdown", Format::Markdown, false, true),
     ("MD", Format::Markdown, false, true),

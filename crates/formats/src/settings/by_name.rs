@@ -4,7 +4,7 @@ use basalt_base::Result;
 
 use super::format::FormatSettings;
 use super::parse::{
-    date_time_input, date_time_output, escaping_rule, flag, number, ratio, single_byte, word,
+    date_time_input, date_time_output, escaping_rule, flag, number, ratio, revision, single_byte, word,
 };
 use super::short_text::ShortText;
 use super::text::BoolWords;
@@ -25,6 +25,7 @@ impl FormatSettings {
             "input_format_csv_detect_header"
             | "input_format_tsv_detect_header"
             | "input_format_custom_detect_header" => self.detect_header = flag(name, value)?,
+            "client_protocol_version" => self.client_protocol_version = revision(name, value)?,
             "output_format_write_statistics" => self.write_statistics = flag(name, value)?,
             "output_format_markdown_escape_special_characters" => {
                 self.markdown_escape = flag(name, value)?;

@@ -36,6 +36,8 @@ pub struct FormatSettings {
     /// Treat a first row that consists of the column names as a header.
     pub detect_header: bool,
     pub write_statistics: bool,
+    /// The revision of ClickHouse's protocol in which Native is written; 0 is that of files.
+    pub client_protocol_version: u64,
     /// Markdown's own characters get a backslash.
     pub markdown_escape: bool,
     pub pretty_max_rows: usize,
@@ -145,6 +147,7 @@ impl Default for FormatSettings {
             skip_first_lines: 0,
             detect_header: true,
             write_statistics: true,
+            client_protocol_version: 0,
             markdown_escape: false,
             pretty_max_rows: 10_000,
             pretty_max_column_pad_width: 250,

@@ -5,6 +5,7 @@ use basalt_base::{Error, ErrorCode, Result};
 use super::format::EscapingRule;
 use super::short_text::ShortText;
 use super::text::{DateTimeInput, DateTimeOutput};
+use crate::native::REVISION_MAX;
 
 pub(super) fn flag(name: &str, value: &str) -> Result<bool> {
     match value {
@@ -24,6 +25,12 @@ pub(super) fn number(name: &str, value: &str) -> Result<usize> {
 pub(super) fn ratio(name: &str, value: &str) -> Result<f64> {
     let parsed = value.parse().ok().filter(|ratio| (0.0..=1.0).contains(ratio));
     parsed.ok_or_else(|| bad_value(name, value, "a number from 0 to 1"))
+}
+
+/// A revision of ClickHouse's protocol.
+pub(super) fn revision(name: &str, value: &str) -> Result<u64> {
+    let known = value.parse().ok().filter(|&revision| revision <= REVISION_MAX);
+    known.ok_or_else(|| bad_value(name, value, &format!("a revision up to {REVISION_MAX}")))
 }
 
 pub(super) fn single_byte(name: &str, value: &str) -> Result<u8> {

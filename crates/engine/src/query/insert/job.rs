@@ -11,7 +11,7 @@ use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
 use basalt_base::query::outside;
 use basalt_base::{Columns, Result, SqlType, bail};
-use basalt_formats::{Block, BlockReader, Defaulted, ExpressionEvaluator, FormatSettings};
+use basalt_formats::{Block, BlockReader, Callbacks, Defaulted, ExpressionEvaluator, FormatSettings};
 use basalt_planner::plan_constant;
 use basalt_sql::ast::{self, InsertSource};
 
@@ -21,7 +21,7 @@ use crate::execution::Execution;
 use crate::input_file::{format_of_path, open_input};
 use crate::planning::{PlanningContext, RowFiller, plan_typed, run_to_blocks};
 use crate::request::Input;
-use crate::tables::{InsertSettings, InsertSink, Table, TableDefinition};
+use crate::tables::{CastConverter, InsertSettings, InsertSink, Table, TableDefinition};
 
 type Blocks<'a> = Box<dyn Iterator<Item = Result<Block>> + 'a>;
 
@@ -160,11 +160,14 @@ impl<'a> Job<'a> {
         bytes: Box<dyn Read + Send>,
     ) -> Result<Blocks<'_>> {
         let expressions = PlannedExpressions { query: Arc::clone(self.query) };
-        let evaluator: Option<Arc<dyn ExpressionEvaluator>> = Some(Arc::new(expressions));
+        let callbacks = Callbacks {
+            evaluator: Some(Arc::new(expressions)),
+            converter: Some(CastConverter::shared(self.query.zone)),
+        };
         let most = self.query.settings.max_insert_block_size.clamp(1, u64::from(u32::MAX)) as usize;
         let settings =
             &FormatSettings { max_block_rows: settings.max_block_rows.min(most), ..settings.clone() };
-        let reader = basalt_formats::open_reader_with(format, &self.given, settings, bytes, evaluator)?;
+        let reader = basalt_formats::open_reader_with(format, &self.given, settings, bytes, callbacks)?;
         Ok(blocks_of(reader))
     }
 }
