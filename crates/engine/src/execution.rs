@@ -14,7 +14,7 @@ use crate::VERSION;
 use crate::context::QueryContext;
 use crate::dictionaries::{LoadChain, LoadHost, dictionary_for_plan};
 use crate::instance::Instance;
-use crate::names::{ObjectKey, split_name};
+use crate::names::{ObjectKey, TEMPORARY, split_name};
 use crate::query_log::QueryLogKind;
 use crate::settings::Settings;
 
@@ -51,8 +51,18 @@ impl Execution {
         Arc::<Instance>::clone(&self.instance)
     }
 
-    /// The name with its database.
+    /// The name with its database. A temporary table comes before others.
     pub(crate) fn key_of(&self, name: &ObjectName) -> ObjectKey {
+        if name.database.is_none()
+            && let Some(stored) = self.temporary.find(&name.name)
+        {
+            return ObjectKey { database: TEMPORARY.to_owned(), name: stored };
+        }
+        self.key_of_new(name)
+    }
+
+    /// The name of an object that is to be made, with its database.
+    pub(crate) fn key_of_new(&self, name: &ObjectName) -> ObjectKey {
         let database = name.database.as_ref().unwrap_or(&self.database);
         ObjectKey { database: database.clone(), name: name.name.clone() }
     }

@@ -43,16 +43,19 @@ mod settings;
 mod system;
 mod table_functions;
 mod tables;
+mod temporary_tables;
 
 pub use basalt_base::allocator::{TrackingAllocator, release_free_pages};
 pub use basalt_base::open_files::raise_limit as raise_open_files_limit;
 pub use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType};
 pub use basalt_formats::compression;
 
+pub use arrow::record_batch::RecordBatch;
+pub use basalt_formats::{BlockSource, BlockWriter};
 pub use engine::{Engine, EngineOptions};
 pub use inspect::{Inspection, inspect};
 pub use outcome::{Outcome, Progress, ProgressSnapshot, QueryResult, ResultBlock, ResultBytes, Summary};
-pub use request::{CancelHandle, Input, Interface, Request};
+pub use request::{CancelHandle, ExternalTable, Input, Interface, OpenBlocks, Request};
 pub use session::Session;
 
 /// The version that `version()` returns and clients get.

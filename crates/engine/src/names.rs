@@ -4,6 +4,8 @@ use basalt_base::{Error, ErrorCode, Result, bail};
 
 /// The database with the tables that describe the engine itself.
 pub(crate) const SYSTEM: &str = "system";
+/// The database of temporary tables of all sessions; each has a unique name there.
+pub(crate) const TEMPORARY: &str = "_temporary_and_external_tables";
 /// The database of a session that named none.
 pub(crate) const DEFAULT: &str = "default";
 

@@ -73,7 +73,12 @@ impl QueryResult {
     /// The same result as bytes of its format.
     pub fn into_bytes(self) -> Result<ResultBytes> {
         let writer = basalt_formats::open_writer(&self.format, &self.columns, &self.format_settings)?;
-        Ok(ResultBytes { rows: self, writer, state: BytesState::Start })
+        Ok(self.into_bytes_of(writer))
+    }
+
+    /// The same result as bytes of a format that the caller writes.
+    pub fn into_bytes_of(self, writer: Box<dyn BlockWriter>) -> ResultBytes {
+        ResultBytes { rows: self, writer, state: BytesState::Start }
     }
 }
 

@@ -5,6 +5,9 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use arrow::record_batch::RecordBatch;
+use basalt_base::{Columns, Result};
+use basalt_formats::BlockSource;
 use tokio::sync::Notify;
 
 /// One statement to run.
@@ -13,6 +16,8 @@ pub struct Request {
     pub text: Vec<u8>,
     /// Data of an `INSERT ... FORMAT ...`; it follows the data that is in the text, if any.
     pub input: Input,
+    /// Tables that this statement alone sees, before those of the catalog.
+    pub external_tables: Vec<ExternalTable>,
     /// Generated if missing; must not be that of a running query.
     pub query_id: Option<String>,
     /// Values of `{name:Type}`.
@@ -33,6 +38,7 @@ impl Request {
         Request {
             text: text.into(),
             input: Input::None,
+            external_tables: Vec::new(),
             query_id: None,
             parameters: HashMap::new(),
             settings: Vec::new(),
@@ -49,13 +55,31 @@ pub enum Input {
     None,
     /// Read to its end, by a thread that may block.
     Reader(Box<dyn Read + Send>),
+    /// Blocks, for an INSERT whose text has no data.
+    Blocks(Box<dyn OpenBlocks>),
+}
+
+/// Opens the data of an INSERT when its columns are known.
+pub trait OpenBlocks: Send {
+    /// The blocks of the client, read by a thread that may block. `columns` are those that the INSERT gives; the
+    /// blocks may have others, in another order.
+    fn open(self: Box<Self>, columns: &Columns) -> Result<Box<dyn BlockSource>>;
+}
+
+/// A table that comes with a statement.
+#[derive(Clone, Debug)]
+pub struct ExternalTable {
+    pub name: String,
+    pub columns: Columns,
+    pub blocks: Vec<RecordBatch>,
 }
 
 /// The interface of the client, for `system.processes` and `system.query_log`; the numbers are ClickHouse's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interface {
+    Tcp = 1,
     Http = 2,
-    Local = 3,
+    Local = 6,
 }
 
 /// Cancels the query of the request it was given with; clones share the state.

@@ -25,6 +25,7 @@ impl Session {
             parameters: HashMap::new(),
             database: DEFAULT.to_owned(),
             user: "default".to_owned(),
+            temporary: Arc::default(),
         };
         Session { state }
     }
@@ -68,6 +69,12 @@ impl Session {
     /// The value of a setting, as text.
     pub fn setting(&self, name: &str) -> Result<String> {
         self.state.settings.get(name)
+    }
+
+    /// Whether there is a table, view or dictionary called `name`.
+    pub fn has_table(&self, database: &str, name: &str) -> bool {
+        let database = if database.is_empty() { &self.state.database } else { database };
+        self.state.instance.catalog().find(database, name).is_some()
     }
 
     pub fn current_database(&self) -> &str {

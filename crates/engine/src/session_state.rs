@@ -8,6 +8,7 @@ use basalt_base::Result;
 use crate::instance::Instance;
 use crate::names::SYSTEM;
 use crate::settings::Settings;
+use crate::temporary_tables::TemporaryTables;
 
 /// Settings, parameters and the current database.
 pub(crate) struct SessionState {
@@ -17,6 +18,7 @@ pub(crate) struct SessionState {
     pub(crate) parameters: HashMap<String, String>,
     pub(crate) database: String,
     pub(crate) user: String,
+    pub(crate) temporary: Arc<TemporaryTables>,
 }
 
 impl SessionState {

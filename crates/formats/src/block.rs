@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::buffer::BooleanBuffer;
-use basalt_base::{Result, SqlType};
+use basalt_base::{Columns, Result, SqlType};
 
 /// Rows that were read, and which of their values were missing in the input.
 #[derive(Clone, Debug)]
@@ -27,6 +27,12 @@ pub enum Defaulted {
 pub trait BlockReader: Send {
     /// The next rows, or `None` at the end. After an error the reader must not be used again.
     fn next_block(&mut self) -> Result<Option<Block>>;
+}
+
+/// Blocks that say themselves which columns they have.
+pub trait BlockSource: Send {
+    /// The next block, or `None` at the end.
+    fn next_block(&mut self) -> Result<Option<(Columns, RecordBatch)>>;
 }
 
 /// Writes blocks as bytes of one format. The order of calls is `start`, `write` any number of times, `totals` and

@@ -46,7 +46,8 @@ mod vertical;
 mod xml_write;
 
 pub use block::{
-    Block, BlockReader, BlockWriter, Callbacks, Defaulted, ExpressionEvaluator, Statistics, TypeConverter,
+    Block, BlockReader, BlockSource, BlockWriter, Callbacks, Defaulted, ExpressionEvaluator, Statistics,
+    TypeConverter,
 };
 pub use copy::{CopyDirection, CopyOptions};
 pub use infer::infer_schema;

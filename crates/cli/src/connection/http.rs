@@ -209,7 +209,8 @@ impl Target {
             request = request.query(name, value);
         }
         let response = match statement.input {
-            Input::None => request.send(&statement.text[..]),
+            // The shell and its statements have text alone.
+            Input::None | Input::Blocks(_) => request.send(&statement.text[..]),
             Input::Reader(data) => {
                 let mut body = Cursor::new(statement.text).chain(&b"\n"[..]).chain(data);
                 request.send(SendBody::from_reader(&mut body))

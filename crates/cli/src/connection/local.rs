@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use basalt_engine::{
-    CancelHandle, Engine, EngineOptions, Interface, Outcome, ProgressSnapshot, QueryResult, Request, Session,
+    CancelHandle, Engine, EngineOptions, Outcome, ProgressSnapshot, QueryResult, Request, Session,
 };
 use tokio::runtime::Runtime;
 
@@ -60,15 +60,11 @@ impl Connection for LocalConnection {
         let LocalConnection { session, parameters, interrupt, runtime, .. } = self;
         let cancel = CancelHandle::default();
         let request = Request {
-            text: statement.text,
             input: statement.input,
-            query_id: None,
             parameters: parameters.clone(),
-            settings: Vec::new(),
             default_format: statement.default_format,
-            interface: Interface::Local,
-            reads_only: false,
             cancel: cancel.clone(),
+            ..Request::new(statement.text)
         };
         let running = Running { cancel, interrupt, progress, started: Instant::now() };
         runtime.block_on(running.run(session, request, output))

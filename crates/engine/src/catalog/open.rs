@@ -61,6 +61,7 @@ impl CatalogStore {
         let doubt = metadata.doubt();
         let catalog = CatalogStore {
             databases: RwLock::new(databases),
+            temporary: RwLock::default(),
             detached: RwLock::new(detached),
             detached_databases: Default::default(),
             metadata,

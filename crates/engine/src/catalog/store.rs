@@ -20,12 +20,14 @@ use super::detached_object::{DetachedDatabases, DetachedObject, DetachedObjects}
 use super::dropped::DroppedTables;
 use super::metadata::MetadataStore;
 use super::object::{CatalogObject, stored_table};
-use crate::names::{ObjectKey, SYSTEM, check_name};
+use crate::names::{ObjectKey, SYSTEM, TEMPORARY, check_name};
 use crate::tables::{Table, TableDefinition};
 
 /// All databases of a data directory.
 pub(crate) struct CatalogStore {
     pub(super) databases: RwLock<BTreeMap<String, BTreeMap<String, CatalogObject>>>,
+    /// The temporary tables of all sessions, without files.
+    pub(super) temporary: RwLock<BTreeMap<String, CatalogObject>>,
     pub(super) detached: RwLock<DetachedObjects>,
     pub(super) detached_databases: RwLock<DetachedDatabases>,
     pub(super) metadata: MetadataStore,
@@ -82,11 +84,19 @@ impl CatalogStore {
     }
 
     pub(crate) fn find(&self, database: &str, name: &str) -> Option<CatalogObject> {
+        if database == TEMPORARY {
+            return self.temporary.read().get(name).cloned();
+        }
         self.databases.read().get(database)?.get(name).cloned()
     }
 
     /// The object called `name`, or UNKNOWN_TABLE / UNKNOWN_DATABASE with the nearest name.
     pub(crate) fn get(&self, database: &str, name: &str) -> Result<CatalogObject> {
+        if database == TEMPORARY
+            && let Some(object) = self.find(database, name)
+        {
+            return Ok(object);
+        }
         let databases = self.databases.read();
         let Some(objects) = databases.get(database) else {
             return Err(unknown_database(database, databases.keys().map(String::as_str)));
@@ -167,10 +177,24 @@ impl CatalogStore {
         Ok(())
     }
 
+    /// Adds a temporary table.
+    pub(crate) fn put_temporary(&self, name: &str, table: Arc<dyn Table>) {
+        self.temporary.write().insert(name.to_owned(), CatalogObject::Table(table));
+    }
+
+    /// Removes a temporary table. Statements that use it keep it until they end.
+    pub(crate) fn remove_temporary(&self, name: &str) {
+        let removed = self.temporary.write().remove(name);
+        drop(removed);
+    }
+
     /// Writes the metadata of a table whose definition is about to change; when it returns, that has
     /// happened. The caller holds [`CatalogStore::ddl`].
     pub(crate) fn write_definition(&self, definition: &TableDefinition) -> Result<()> {
-        self.metadata.write(&definition.database, &stored_table(definition))
+        match definition.database.as_str() {
+            TEMPORARY => Ok(()),
+            database => self.metadata.write(database, &stored_table(definition)),
+        }
     }
 
     /// Removes an object and its data; the caller holds [`CatalogStore::ddl`].
@@ -186,6 +210,9 @@ impl CatalogStore {
     /// Gives objects new names, all or none. The caller holds [`CatalogStore::ddl`] and has checked the
     /// names.
     pub(crate) fn rename(&self, moves: &[(ObjectKey, ObjectKey)]) -> Result<()> {
+        if moves.iter().any(|(from, _)| from.database == TEMPORARY) {
+            bail!(NotImplemented, "RENAME of a temporary table is not implemented");
+        }
         let objects: Vec<CatalogObject> =
             moves.iter().map(|(from, _)| self.get(&from.database, &from.name)).collect::<Result<_>>()?;
         let mut targets = Vec::with_capacity(moves.len());

@@ -17,6 +17,7 @@ use crate::names::DEFAULT;
 use crate::outcome::Progress;
 use crate::request::{CancelHandle, Interface};
 use crate::settings::Settings;
+use crate::temporary_tables::TemporaryTables;
 
 /// One query from its start to its end; shared by everything that works for it.
 pub(crate) struct QueryContext {
@@ -39,6 +40,8 @@ pub(crate) struct QueryContext {
     pub(crate) started_us: u64,
     /// The dictionaries that it uses.
     pub(crate) load_chain: Arc<LoadChain>,
+    /// The temporary tables that it finds by name.
+    pub(crate) temporary: Arc<TemporaryTables>,
     /// Whether the blocks that it reads from tables should stay out of the cache.
     pub(crate) reads_once: bool,
 }
@@ -81,6 +84,7 @@ impl QueryContext {
             started,
             started_us: services.clock.now_us(),
             load_chain: Arc::default(),
+            temporary: Arc::default(),
             reads_once: false,
             settings,
             services: Arc::clone(services),
@@ -133,6 +137,13 @@ impl QueryContext {
         user.clone_into(&mut self.user);
         database.clone_into(&mut self.database);
         self.interface = interface;
+        self
+    }
+
+    /// With temporary tables that it finds by name.
+    #[must_use]
+    pub(crate) fn finding(mut self, tables: &Arc<TemporaryTables>) -> QueryContext {
+        self.temporary = Arc::clone(tables);
         self
     }
 

@@ -98,11 +98,11 @@ impl PlanningContext {
 
 impl Catalog for PlanningContext {
     fn table(&self, name: &ast::ObjectName, options: &TableOptions) -> Result<ResolvedTable> {
-        let database = name.database.as_deref().unwrap_or(&self.query.database);
-        if database == SYSTEM {
+        let key = self.query.key_of(name);
+        if key.database == SYSTEM {
             return Ok(self.resolve(system::table(&name.name, &self.query)?));
         }
-        match self.query.instance.catalog().get(database, &name.name)? {
+        match self.query.instance.catalog().get(&key.database, &key.name)? {
             CatalogObject::Table(table) => {
                 let table = Arc::clone(&table).as_of_now().unwrap_or(table);
                 let sampled = match &options.sample {

@@ -17,7 +17,7 @@ use crate::planning::PlanningContext;
 
 /// Adds the dictionary to the catalog. It is loaded when a query first needs it, or now if the server loads eagerly.
 pub(super) fn create_dictionary(query: &Arc<Execution>, mut create: ast::CreateDictionary) -> Result<()> {
-    let key = query.key_of(&create.name);
+    let key = query.key_of_new(&create.name);
     let catalog = query.instance.catalog();
     let _ddl = catalog.ddl();
     if !is_free(query, &key, ObjectKind::Dictionary, create.if_not_exists, create.or_replace)? {

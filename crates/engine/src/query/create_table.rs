@@ -7,24 +7,23 @@ use basalt_sql::ast::{self, ObjectKind, ObjectName, TableSource};
 use uuid::Uuid;
 
 use super::resolve::{column_def, is_free};
-use super::{insert, select};
+use super::{insert, select, temporary_table};
 use crate::catalog::CatalogObject;
 use crate::execution::Execution;
 use crate::names::ObjectKey;
 use crate::planning::check_defaults;
 use crate::request::Request;
-use crate::tables::definition_of;
+use crate::tables::{TableDefinition, definition_of};
 
 /// Makes a table, and fills it from the query of AS SELECT.
 pub(super) async fn create_table(query: &Arc<Execution>, mut create: ast::CreateTable) -> Result<()> {
-    let key = query.key_of(&create.name);
     let source_query = complete_source(query, &mut create).await?;
-    let created = {
-        let key = key.clone();
-        query.on_blocking_thread("CREATE TABLE", move |query| enter_table(query, &key, create)).await?
-    };
-    match source_query {
-        Some(source) if created => {
+    let created = query.on_blocking_thread("CREATE TABLE", move |query| match create.temporary {
+        true => temporary_table::create(query, create),
+        false => enter_table(query, create),
+    });
+    match (source_query, created.await?) {
+        (Some(source), Some(key)) => {
             let statement = ast::Insert {
                 target: ast::InsertTarget::Table(ObjectName { database: Some(key.database), name: key.name }),
                 columns: Vec::new(),
@@ -37,29 +36,41 @@ pub(super) async fn create_table(query: &Arc<Execution>, mut create: ast::Create
     }
 }
 
-/// Opens the table and adds it to the catalog; `false` if it existed already.
-fn enter_table(query: &Arc<Execution>, key: &ObjectKey, mut create: ast::CreateTable) -> Result<bool> {
+/// Opens the table and adds it to the catalog; `None` if it existed already.
+fn enter_table(query: &Arc<Execution>, mut create: ast::CreateTable) -> Result<Option<ObjectKey>> {
     let catalog = query.instance.catalog();
     let _ddl = catalog.ddl();
-    if !is_free(query, key, ObjectKind::Table, create.if_not_exists, create.or_replace)? {
-        return Ok(false);
+    let key = query.key_of_new(&create.name);
+    if !is_free(query, &key, ObjectKind::Table, create.if_not_exists, create.or_replace)? {
+        return Ok(None);
     }
     if create.engine.is_none() {
         let name = query.settings.default_table_engine.clone();
         create.engine = Some(ast::EngineCall { name, args: Vec::new() });
     }
-    if query.settings.flatten_nested {
-        create.elements = ast::flatten_elements(create.elements);
-    }
-    let definition = definition_of(&key.database, &key.name, Uuid::new_v4(), create)?;
-    definition.check_suspicious(None, &query.settings)?;
-    check_defaults(query, &definition, |_| true)?;
+    let definition = complete_definition(query, &key.database, &key.name, create)?;
     let table = query.instance.opener().open(Arc::new(definition))?;
     if let Some(derived) = table.as_derived() {
         derived.check_source()?;
     }
     catalog.put(&key.database, &key.name, CatalogObject::Table(table))?;
-    Ok(true)
+    Ok(Some(key))
+}
+
+/// The definition of a new table, with a uuid of its own.
+pub(super) fn complete_definition(
+    query: &Arc<Execution>,
+    database: &str,
+    name: &str,
+    mut create: ast::CreateTable,
+) -> Result<TableDefinition> {
+    if query.settings.flatten_nested {
+        create.elements = ast::flatten_elements(create.elements);
+    }
+    let definition = definition_of(database, name, Uuid::new_v4(), create)?;
+    definition.check_suspicious(None, &query.settings)?;
+    check_defaults(query, &definition, |_| true)?;
+    Ok(definition)
 }
 
 /// Takes the columns of `AS SELECT` or `AS other` where the statement lists none; returns the query that fills the

@@ -21,7 +21,7 @@ pub(super) async fn create_view(query: &Arc<Execution>, mut create: ast::CreateV
     if create.columns.is_empty() {
         create.columns = planned.columns.iter().map(column_def).collect::<Result<_>>()?;
     }
-    let key = query.key_of(&create.name);
+    let key = query.key_of_new(&create.name);
     let catalog = query.instance.catalog();
     let _ddl = catalog.ddl();
     if !is_free(query, &key, ObjectKind::View, create.if_not_exists, create.or_replace)? {

@@ -7,7 +7,7 @@ use basalt_sql::ast::{self, ObjectKind, ObjectName};
 
 use super::resolve::check_kind;
 use crate::execution::Execution;
-use crate::names::{ObjectKey, SYSTEM};
+use crate::names::{ObjectKey, SYSTEM, TEMPORARY};
 
 /// How often DROP ... SYNC looks whether the last user of the table is gone.
 const SWEEP_INTERVAL: Duration = Duration::from_millis(5);
@@ -15,13 +15,23 @@ const SWEEP_INTERVAL: Duration = Duration::from_millis(5);
 /// Runs one DROP.
 pub(super) fn drop_objects(query: &Execution, drop: &ast::DropObject) -> Result<()> {
     if drop.temporary {
-        bail!(NotImplemented, "DROP TEMPORARY is not implemented");
+        return drop_temporary(query, drop);
     }
     drop_named(query, drop)?;
     // SYNC: the space is free when the statement ends.
     while drop.sync && !query.instance.catalog().sweep_dropped() {
         query.check()?;
         std::thread::sleep(SWEEP_INTERVAL);
+    }
+    Ok(())
+}
+
+fn drop_temporary(query: &Execution, drop: &ast::DropObject) -> Result<()> {
+    for name in &drop.names {
+        if query.temporary.find(&name.name).is_none() && !drop.if_exists {
+            bail!(UnknownTable, "temporary table `{name}` does not exist");
+        }
+        query.temporary.remove(&name.name);
     }
     Ok(())
 }
@@ -55,6 +65,10 @@ fn drop_named(query: &Execution, drop: &ast::DropObject) -> Result<()> {
             continue;
         }
         let key = query.key_of(name);
+        if key.database == TEMPORARY {
+            query.temporary.remove(&name.name);
+            continue;
+        }
         match catalog.find(&key.database, &key.name) {
             None if drop.if_exists => {}
             None => drop_missing(query, &key)?,

@@ -10,13 +10,14 @@ use uuid::Uuid;
 
 use super::running::Running;
 use super::statement::{KILL, changes_definitions, clause_settings, kind_name, may_run_readonly};
-use super::{check_table, ddl, explain, insert, kill, select, show, system_command};
+use super::{check_table, ddl, explain, insert, kill, select, show, system_command, temporary_table};
 use crate::context::QueryContext;
 use crate::execution::Execution;
 use crate::outcome::{Outcome, Summary};
 use crate::request::Request;
 use crate::session_state::SessionState;
 use crate::settings::{Settings, literal_text};
+use crate::temporary_tables::TemporaryTables;
 
 /// `SET param_name = 'text'` gives `{name:Type}` its value.
 const PARAMETER: &str = "param_";
@@ -134,7 +135,11 @@ fn context(session: &SessionState, request: &Request, settings: Settings) -> Que
     let text = &request.text[..request.text.len().min(TEXT_BYTES_MAX)];
     let (services, cancel) = (session.instance.services(), request.cancel.clone());
     let query = QueryContext::new(services, id, &String::from_utf8_lossy(text), settings, cancel);
-    query.asked_by(&session.user, &session.database, request.interface)
+    let tables = match request.external_tables.is_empty() {
+        true => Arc::clone(&session.temporary),
+        false => Arc::new(TemporaryTables::of_statement(&session.temporary)),
+    };
+    query.asked_by(&session.user, &session.database, request.interface).finding(&tables)
 }
 
 /// Bytes of a statement that the log and the list of processes keep.
@@ -145,9 +150,14 @@ async fn dispatch(
     session: &mut SessionState,
     running: Running,
     statement: Statement,
-    request: Request,
+    mut request: Request,
 ) -> Result<Outcome> {
     let query = Arc::clone(&running.query);
+    let tables = std::mem::take(&mut request.external_tables);
+    if let Err(error) = temporary_table::receive(&query, tables).await {
+        running.finish(Some(&error));
+        return Err(error);
+    }
     let result = match statement {
         Statement::Query(ast) => return select::rows(running, *ast, request).await,
         statement if show::shows(&statement) => return show::rows(running, statement, request).await,

@@ -30,6 +30,7 @@ mod select;
 mod show;
 mod statement;
 mod system_command;
+mod temporary_table;
 mod update;
 
 pub(crate) use execute::execute;

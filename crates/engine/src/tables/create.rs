@@ -19,7 +19,6 @@ pub(crate) fn definition_of(
     uuid: Uuid,
     mut create: ast::CreateTable,
 ) -> Result<TableDefinition> {
-    refuse_unbuilt_clauses(&create)?;
     let mut columns = Vec::new();
     for element in &mut create.elements {
         match element {
@@ -102,13 +101,6 @@ fn check_elements(definition: &TableDefinition) -> Result<()> {
         bail!(BadArguments, "engine {engine} has no skip indexes; those of the MergeTree family do");
     }
     definition.skip_indexes().map(|_| ())
-}
-
-fn refuse_unbuilt_clauses(create: &ast::CreateTable) -> Result<()> {
-    if create.temporary {
-        bail!(NotImplemented, "a TEMPORARY table is not implemented");
-    }
-    Ok(())
 }
 
 /// One column of a CREATE TABLE or an ADD COLUMN.

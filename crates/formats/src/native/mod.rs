@@ -36,5 +36,7 @@ pub use decoder::{BlockDecoder, BlockLimits};
 pub use revision::REVISION_MAX;
 pub use writer::{write_block, write_empty_block};
 
+pub use reader::open_blocks;
+
 pub(crate) use reader::{columns_of, open};
 pub(crate) use writer::NativeWriter;

@@ -9,7 +9,7 @@ use basalt_base::{Columns, Error, ErrorCode, Result};
 
 use super::decoder::{BlockDecoder, BlockLimits};
 use crate::binary::Matching;
-use crate::block::{Block, BlockReader, Defaulted, TypeConverter};
+use crate::block::{Block, BlockReader, BlockSource, Defaulted, TypeConverter};
 use crate::settings::FormatSettings;
 
 /// Bytes that are read at once.
@@ -28,13 +28,26 @@ pub(crate) fn open(
         return Err(Error::new(ErrorCode::BadArguments, "there are no columns to read into"));
     }
     let limits = BlockLimits { bytes_max: settings.max_row_bytes as u64 };
-    Ok(Box::new(NativeReader {
+    let source = NativeSource {
         input: BufReader::with_capacity(BUFFER_BYTES, input),
         decoder: BlockDecoder::new(REVISION_OF_INPUT, limits)?,
+    };
+    Ok(open_blocks(Box::new(source), columns, settings, converter))
+}
+
+/// Opens a reader of blocks that the caller has: their columns are matched with `columns` as those of a file.
+pub fn open_blocks(
+    source: Box<dyn BlockSource>,
+    columns: &Columns,
+    settings: &FormatSettings,
+    converter: Option<Arc<dyn TypeConverter>>,
+) -> Box<dyn BlockReader> {
+    Box::new(MatchingReader {
+        source,
         matching: Matching::new(columns, settings, converter),
         rows_max: settings.max_block_rows.max(1),
         ready: VecDeque::new(),
-    }))
+    })
 }
 
 /// The columns of the first block.
@@ -49,29 +62,41 @@ pub(crate) fn columns_of(input: &mut dyn BufRead, settings: &FormatSettings) -> 
     }
 }
 
-struct NativeReader {
+/// The blocks of a stream in format Native.
+struct NativeSource {
     input: BufReader<Box<dyn Read + Send>>,
     decoder: BlockDecoder,
+}
+
+impl BlockSource for NativeSource {
+    fn next_block(&mut self) -> Result<Option<(Columns, RecordBatch)>> {
+        self.decoder.read(&mut self.input)
+    }
+}
+
+/// Blocks in the columns of a table.
+struct MatchingReader {
+    source: Box<dyn BlockSource>,
     matching: Matching,
     rows_max: usize,
     /// Slices of the last block.
     ready: VecDeque<Block>,
 }
 
-impl BlockReader for NativeReader {
+impl BlockReader for MatchingReader {
     fn next_block(&mut self) -> Result<Option<Block>> {
         loop {
             if let Some(block) = self.ready.pop_front() {
                 return Ok(Some(block));
             }
-            let Some((found, batch)) = self.decoder.read(&mut self.input)? else { return Ok(None) };
+            let Some((found, batch)) = self.source.next_block()? else { return Ok(None) };
             let block = self.matched(&found, &batch)?;
             self.ready.extend(slices(&block, self.rows_max));
         }
     }
 }
 
-impl NativeReader {
+impl MatchingReader {
     fn matched(&self, found: &Columns, batch: &RecordBatch) -> Result<Block> {
         let positions = self.matching.positions(found)?;
         let given = vec![Defaulted::Never; found.len()];

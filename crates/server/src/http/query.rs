@@ -83,6 +83,7 @@ async fn execute(query: Query) -> Result<Response> {
     let outcome = session.execute(Request {
         text,
         input,
+        external_tables: Vec::new(),
         query_id: Some(query_id),
         parameters: std::mem::take(&mut parameters.substitutions),
         settings: std::mem::take(&mut parameters.settings),

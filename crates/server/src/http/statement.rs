@@ -162,7 +162,7 @@ mod tests {
         let statement = runtime.block_on(Bodies::default().read(query, Body::from(body))).expect("readable");
         assert_eq!(String::from_utf8_lossy(&statement.text), text);
         let found = match statement.input {
-            Input::None => None,
+            Input::None | Input::Blocks(_) => None,
             Input::Reader(mut reader) => {
                 let mut found = String::new();
                 reader.read_to_string(&mut found).expect("readable");

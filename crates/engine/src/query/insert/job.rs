@@ -42,8 +42,8 @@ impl<'a> Job<'a> {
         columns: &[String],
         parameters: HashMap<String, String>,
     ) -> Result<Job<'a>> {
-        let database = name.database.as_deref().unwrap_or(&query.database);
-        let table = query.instance.catalog().table(database, &name.name, "INSERT")?;
+        let key = query.key_of(name);
+        let table = query.instance.catalog().table(&key.database, &key.name, "INSERT")?;
         let definition = table.definition();
         let given = given_columns(&definition, columns)?;
         let planning = PlanningContext::new(query, parameters);
@@ -114,6 +114,11 @@ impl<'a> Job<'a> {
     fn blocks(&self, source: InsertSource, settings: FormatSettings, input: Input) -> Result<Blocks<'_>> {
         match source {
             InsertSource::Query(ast) => self.query_blocks(&ast),
+            InsertSource::Values { .. } | InsertSource::Format { .. }
+                if matches!(input, Input::Blocks(_)) =>
+            {
+                self.received_blocks(input, &settings)
+            }
             InsertSource::Values { text } => {
                 self.reader_blocks("Values", &settings, followed_by(text, input))
             }
@@ -124,6 +129,15 @@ impl<'a> Job<'a> {
                 self.file_blocks(&path, compression.as_deref(), format, &settings)
             }
         }
+    }
+
+    /// Blocks of a client, which has parsed its data itself.
+    fn received_blocks(&self, input: Input, settings: &FormatSettings) -> Result<Blocks<'_>> {
+        let Input::Blocks(open) = input else { return Ok(Box::new(std::iter::empty())) };
+        let source = open.open(&self.given)?;
+        let settings = self.bounded(settings);
+        let converter = Some(CastConverter::shared(self.query.zone));
+        Ok(blocks_of(basalt_formats::native::open_blocks(source, &self.given, &settings, converter)))
     }
 
     fn file_blocks(
@@ -164,11 +178,15 @@ impl<'a> Job<'a> {
             evaluator: Some(Arc::new(expressions)),
             converter: Some(CastConverter::shared(self.query.zone)),
         };
-        let most = self.query.settings.max_insert_block_size.clamp(1, u64::from(u32::MAX)) as usize;
-        let settings =
-            &FormatSettings { max_block_rows: settings.max_block_rows.min(most), ..settings.clone() };
-        let reader = basalt_formats::open_reader_with(format, &self.given, settings, bytes, callbacks)?;
+        let settings = self.bounded(settings);
+        let reader = basalt_formats::open_reader_with(format, &self.given, &settings, bytes, callbacks)?;
         Ok(blocks_of(reader))
+    }
+
+    /// The settings of a reader, with blocks of at most max_insert_block_size rows.
+    fn bounded(&self, settings: &FormatSettings) -> FormatSettings {
+        let most = self.query.settings.max_insert_block_size.clamp(1, u64::from(u32::MAX)) as usize;
+        FormatSettings { max_block_rows: settings.max_block_rows.min(most), ..settings.clone() }
     }
 }
 
@@ -188,7 +206,7 @@ pub(super) fn insert_settings(query: &QueryContext) -> InsertSettings {
 /// The data inside the statement, then the data that the caller sends separately.
 pub(super) fn followed_by(bytes: Vec<u8>, input: Input) -> Box<dyn Read + Send> {
     match input {
-        Input::None => Box::new(Cursor::new(bytes)),
+        Input::None | Input::Blocks(_) => Box::new(Cursor::new(bytes)),
         Input::Reader(rest) => Box::new(Cursor::new(bytes).chain(Foreign(rest))),
     }
 }

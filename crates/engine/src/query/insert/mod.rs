@@ -24,8 +24,14 @@ pub(super) async fn insert(query: &Arc<Execution>, ast: ast::Insert, request: Re
     let InsertTarget::Table(name) = ast.target else {
         bail!(NotImplemented, "INSERT INTO FUNCTION is not implemented");
     };
+    let input = match request.input {
+        // The data in the text are all data.
+        Input::Blocks(_) if has_data(&ast.source) => Input::None,
+        input => input,
+    };
+    let request = Request { input, ..request };
     let is_data = matches!(ast.source, InsertSource::Values { .. } | InsertSource::Format { .. });
-    if query.settings.async_insert && is_data {
+    if query.settings.async_insert && is_data && !matches!(request.input, Input::Blocks(_)) {
         return async_insert::insert(query, name, ast.columns, ast.source, request).await;
     }
     let settings = format_settings(query);
@@ -34,6 +40,15 @@ pub(super) async fn insert(query: &Arc<Execution>, ast: ast::Insert, request: Re
         job.run(ast.source, settings, request.input)
     };
     query.on_blocking_thread("an INSERT", work).await
+}
+
+/// Whether data stand in the text of the statement.
+fn has_data(source: &InsertSource) -> bool {
+    match source {
+        InsertSource::Values { text } => !text.trim_ascii().is_empty(),
+        InsertSource::Format { bytes, .. } => !bytes.trim_ascii().is_empty(),
+        InsertSource::Query(_) | InsertSource::Infile { .. } => true,
+    }
 }
 
 /// Runs a COPY ... FROM a file.
