@@ -35,6 +35,7 @@ pub mod checksum;
 pub mod chunks;
 pub mod civil;
 pub mod clock;
+pub mod dialect;
 pub mod error;
 pub mod fs;
 pub mod lanes;

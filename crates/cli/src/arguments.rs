@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use basalt_engine::ErrorCode;
+use basalt_server::Port;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::failure::Failure;
@@ -127,9 +128,12 @@ pub(crate) struct ServerOptions {
     /// Data directory, created if it does not exist
     #[arg(long)]
     pub(crate) path: Option<PathBuf>,
-    /// Port of the HTTP interface; 0 selects a free one [default: 8123]
-    #[arg(long)]
-    pub(crate) http_port: Option<u16>,
+    /// Port of the HTTP interface; 0 turns it off, auto selects a free one [default: 8123]
+    #[arg(long, value_name = "PORT")]
+    pub(crate) http_port: Option<Port>,
+    /// Port of ClickHouse's native protocol; 0 turns it off, auto selects a free one [default: 9000, if it is free]
+    #[arg(long, value_name = "PORT")]
+    pub(crate) tcp_port: Option<Port>,
     /// Address to listen on [default: 127.0.0.1]
     #[arg(long)]
     pub(crate) listen_host: Option<String>,

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use basalt_engine::{EngineOptions, ErrorCode, release_free_pages};
-use basalt_server::Password;
+use basalt_server::{Password, Port, Ports};
 use serde::Deserialize;
 
 use crate::arguments::{ServerOptions, Settings};
@@ -24,7 +24,8 @@ const OF_OTHERS: u32 = 0o077;
 #[serde(deny_unknown_fields)]
 struct ConfigFile {
     path: Option<PathBuf>,
-    http_port: Option<u16>,
+    http_port: Option<PortText>,
+    tcp_port: Option<PortText>,
     listen_host: Option<String>,
     allow_no_password: Option<bool>,
     allowed_hosts: Option<Vec<String>>,
@@ -44,6 +45,25 @@ struct ConfigFile {
     settings: BTreeMap<String, toml::Value>,
     #[serde(default)]
     users: Users,
+}
+
+/// A port in the file: a number or a word.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum PortText {
+    Number(i64),
+    Word(String),
+}
+
+/// The port of the command line, or else that of the file.
+fn port(option: Option<Port>, file: Option<&PortText>) -> Result<Option<Port>, Failure> {
+    let text = match (option, file) {
+        (Some(port), _) => return Ok(Some(port)),
+        (None, None) => return Ok(None),
+        (None, Some(PortText::Number(number))) => number.to_string(),
+        (None, Some(PortText::Word(word))) => word.clone(),
+    };
+    text.parse().map(Some).map_err(|what: String| Failure::with_code(ErrorCode::InvalidConfigParameter, what))
 }
 
 /// The users; only one is allowed.
@@ -139,7 +159,10 @@ fn server_options(
     let listen_host = options.listen_host.as_ref().or(file.listen_host.as_ref());
     Ok(basalt_server::ServerOptions {
         listen_host: listen_host.cloned().unwrap_or(defaults.listen_host),
-        http_port: options.http_port.or(file.http_port).unwrap_or(defaults.http_port),
+        ports: Ports {
+            http: port(options.http_port, file.http_port.as_ref())?.unwrap_or(defaults.ports.http),
+            tcp: port(options.tcp_port, file.tcp_port.as_ref())?.unwrap_or(defaults.ports.tcp),
+        },
         settings: all,
         password: file.users.default.password()?,
         allow_no_password: options.allow_no_password.or(file.allow_no_password) == Some(true),

@@ -7,6 +7,7 @@
 //! - [`any_text`]: runs any text, and reports broken promises.
 //! - [`foreign`]: other databases, if they are installed.
 //! - [`certificates`]: valid and invalid certificates for TLS.
+//! - [`python`]: Python packages, such as clients.
 //! - [`shared`]: data sets that are not part of the checkout.
 //! - [`waiting`]: polls a condition, with a deadline.
 //! - [`note`]: prints a line even if the test passes.
@@ -18,6 +19,7 @@ pub mod foreign;
 pub mod http;
 pub mod in_process;
 pub mod program;
+pub mod python;
 pub mod server;
 pub mod shared;
 pub mod waiting;

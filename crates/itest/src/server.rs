@@ -14,6 +14,8 @@ use crate::waiting::{check, wait_until};
 pub struct Server {
     process: Child,
     address: SocketAddr,
+    /// The address of the native protocol.
+    tcp: SocketAddr,
     log: Arc<Mutex<String>>,
 }
 
@@ -21,7 +23,10 @@ impl Server {
     /// The exit code and standard error of a server that must not start.
     pub fn refusal(data: &Path, arguments: &[&str]) -> (Option<i32>, String) {
         let mut command = Command::new(program::path());
-        command.args(["server", "--http-port", "0", "--path"]).arg(data).args(arguments);
+        command
+            .args(["server", "--http-port", "auto", "--tcp-port", "auto", "--path"])
+            .arg(data)
+            .args(arguments);
         let output = command.output().expect("the program starts");
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     }
@@ -33,7 +38,10 @@ impl Server {
 
     pub fn start_with(data: &Path, arguments: &[&str]) -> Server {
         let mut command = Command::new(program::path());
-        command.args(["server", "--http-port", "0", "--path"]).arg(data).args(arguments);
+        command
+            .args(["server", "--http-port", "auto", "--tcp-port", "auto", "--path"])
+            .arg(data)
+            .args(arguments);
         if !arguments.contains(&"--user-files-path") && !arguments.contains(&"--config") {
             // Tests have files in their own directories.
             command.args(["--user-files-path", "/"]);
@@ -42,15 +50,14 @@ impl Server {
         let mut lines = BufReader::new(process.stderr.take().expect("it is piped"));
         // Reports of damage come before the line with the server's address.
         let mut said = String::new();
-        let address = loop {
+        let (address, tcp) = loop {
             let start = said.len();
             if lines.read_line(&mut said).expect("readable") == 0 {
                 panic!("the server did not start: {said}");
             }
-            let address =
-                said[start..].split("ready on http://").nth(1).and_then(|rest| rest.split('/').next());
-            if let Some(address) = address.and_then(|text| text.parse().ok()) {
-                break address;
+            let line = &said[start..];
+            if let (Some(http), Some(tcp)) = (address_in(line, "http://"), address_in(line, "tcp://")) {
+                break (http, tcp);
             }
         };
         // Drain the pipe, or the server would eventually block on it.
@@ -64,11 +71,16 @@ impl Server {
                 line.clear();
             }
         });
-        Server { process, address, log }
+        Server { process, address, tcp, log }
     }
 
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The address of the native protocol.
+    pub fn tcp_address(&self) -> SocketAddr {
+        self.tcp
     }
 
     /// Everything it has written to standard error.
@@ -125,6 +137,11 @@ impl Server {
     pub fn is_alive(&mut self) -> bool {
         self.process.try_wait().expect("its state is known").is_none()
     }
+}
+
+/// The address after `scheme` in the line that says that the server is ready.
+fn address_in(line: &str, scheme: &str) -> Option<SocketAddr> {
+    line.split(scheme).nth(1)?.split('/').next()?.parse().ok()
 }
 
 impl Drop for Server {

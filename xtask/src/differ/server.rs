@@ -25,7 +25,7 @@ impl Server {
     pub(crate) fn start(program: &Path) -> Result<Server> {
         let data = tempfile::tempdir()?;
         let mut process = Command::new(program)
-            .args(["server", "--http-port", "0", "--path"])
+            .args(["server", "--http-port", "auto", "--tcp-port", "0", "--path"])
             .arg(data.path())
             .env("TZ", "UTC")
             .stderr(Stdio::piped())

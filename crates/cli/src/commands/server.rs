@@ -1,4 +1,4 @@
-//! `basalt server`: the HTTP interface of a data directory, until the process is told to stop.
+//! `basalt server`: the interfaces of a data directory, until the process is told to stop.
 
 use std::io::Write;
 
@@ -26,8 +26,8 @@ async fn serve(
     let (interrupt, terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
     let engine = Engine::open(engine_options)?;
     let server = Server::bind(engine, server_options).await?;
-    let address = server.http_address();
-    say(&format!("Basalt {VERSION} is ready on http://{address}/, its data is in {}", path.display()));
+    let addresses = server.addresses().join(", ");
+    say(&format!("Basalt {VERSION} is ready on {addresses}, its data is in {}", path.display()));
     server.run(told_to_stop(interrupt, terminate)).await?;
     say("Basalt has stopped");
     Ok(())

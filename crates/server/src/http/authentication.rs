@@ -1,7 +1,6 @@
-//! Authentication: the user and password of a request.
+//! The credentials of a request: a user and a password.
 //!
-//! There is one user, `default`, with the password of the configuration or none. As in ClickHouse, the credentials
-//! come from the `X-ClickHouse-User` and `X-ClickHouse-Key` headers, from Basic authentication or from the URL; a
+//! As in ClickHouse, the credentials come from the `X-ClickHouse-User` and `X-ClickHouse-Key` headers, from Basic authentication or from the URL; a
 //! request that uses two of the three ways is refused.
 
 use axum::http::HeaderMap;
@@ -10,41 +9,23 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
 
 use super::parameters::{Parameters, header};
-use crate::password::Password;
 
-const DEFAULT_USER: &str = "default";
-
-/// The name of the user, if the password is right. `expected` is the password, if there is one.
-pub(super) fn authenticate(
-    headers: &HeaderMap,
-    parameters: &Parameters,
-    expected: Option<&Password>,
-) -> Result<String> {
-    let Credentials { user, password } = find(headers, parameters)?;
-    // Compared even for an unknown user, so that the time reveals nothing.
-    let is_right = expected.map_or(password.is_empty(), |expected| expected.is(&password));
-    if is_right && user == DEFAULT_USER {
-        return Ok(user);
-    }
-    Err(Error::new(
-        ErrorCode::AuthenticationFailed,
-        format!("{user}: authentication failed: password is incorrect, or there is no user with such name"),
-    ))
-}
-
-struct Credentials {
-    user: String,
-    password: String,
+/// The name and the password of a request.
+#[derive(Debug)]
+pub(super) struct Credentials {
+    /// Empty if the request names none.
+    pub(super) user: String,
+    pub(super) password: String,
 }
 
 impl Credentials {
     fn new(user: Option<String>, password: Option<String>) -> Credentials {
-        let user = user.filter(|name| !name.is_empty()).unwrap_or_else(|| DEFAULT_USER.to_owned());
-        Credentials { user, password: password.unwrap_or_default() }
+        Credentials { user: user.unwrap_or_default(), password: password.unwrap_or_default() }
     }
 }
 
-fn find(headers: &HeaderMap, parameters: &Parameters) -> Result<Credentials> {
+/// The credentials in the headers or the URL of a request.
+pub(super) fn find(headers: &HeaderMap, parameters: &Parameters) -> Result<Credentials> {
     let user = header(headers, "x-clickhouse-user");
     let key = header(headers, "x-clickhouse-key");
     let basic = header(headers, "authorization");
@@ -82,6 +63,8 @@ mod tests {
     use axum::http::{HeaderName, HeaderValue};
 
     use super::*;
+    use crate::password::Password;
+    use crate::users::Users;
 
     fn check(query_string: &str, pairs: &[(&'static str, &'static str)], allowed: bool) {
         check_with(None, query_string, pairs, allowed);
@@ -98,7 +81,9 @@ mod tests {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
         let parameters = Parameters::read(query_string, &headers).expect("valid");
-        let found = authenticate(&headers, &parameters, password.map(Password::of_text).as_ref());
+        let users = Users::new(password.map(Password::of_text));
+        let found = find(&headers, &parameters)
+            .and_then(|credentials| users.authenticate(&credentials.user, &credentials.password));
         assert_eq!(found.is_ok(), allowed, "{query_string} {pairs:?}: {found:?}");
     }
 

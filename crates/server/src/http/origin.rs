@@ -13,7 +13,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use basalt_engine::{Error, ErrorCode, Result};
 
-use super::{Shared, failure};
+use super::{HttpState, failure};
 
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
@@ -77,8 +77,8 @@ impl Origins {
 }
 
 /// Passes on requests with an accepted origin, and answers CORS preflight requests.
-pub(super) async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
-    let origin = match shared.origins.check(request.headers(), request.uri()) {
+pub(super) async fn guard(State(state): State<Arc<HttpState>>, request: Request, next: Next) -> Response {
+    let origin = match state.origins.check(request.headers(), request.uri()) {
         Ok(origin) => origin,
         Err(error) => return failure::response(&error, None),
     };

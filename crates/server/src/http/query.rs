@@ -8,35 +8,35 @@ use axum::response::Response;
 use basalt_engine::{CancelHandle, Engine, Error, Interface, Outcome, Request, Result};
 use uuid::Uuid;
 
-use super::Shared;
 use super::answer::{self, Cancelling};
-use super::authentication::authenticate;
-use super::failure;
 use super::parameters::Parameters;
 use super::statement::Statement;
+use super::{HttpState, authentication, failure};
 use crate::sessions::Lease;
 
 /// Runs the statement of `request`. Errors become responses, too.
-pub(super) async fn answer(shared: &Arc<Shared>, request: HttpRequest) -> Response {
+pub(super) async fn answer(state: &Arc<HttpState>, request: HttpRequest) -> Response {
     let parameters = Parameters::read(request.uri().query().unwrap_or_default(), request.headers());
     let mut parameters = match parameters {
         Ok(parameters) => parameters,
         Err(error) => return failure::response(&error, None),
     };
     let query_id = parameters.query_id.take().unwrap_or_else(|| Uuid::new_v4().to_string());
-    match run(shared, request, parameters, query_id.clone()).await {
+    match run(state, request, parameters, query_id.clone()).await {
         Ok(response) => response,
         Err(error) => failure::response(&error, Some(&query_id)),
     }
 }
 
 async fn run(
-    shared: &Arc<Shared>,
+    state: &Arc<HttpState>,
     request: HttpRequest,
     mut parameters: Parameters,
     query_id: String,
 ) -> Result<Response> {
-    let user = authenticate(request.headers(), &parameters, shared.password.as_ref())?;
+    let shared = &state.shared;
+    let credentials = authentication::find(request.headers(), &parameters)?;
+    let user = shared.users.authenticate(&credentials.user, &credentials.password)?;
     refuse_encoded_body(&request)?;
     let mut session =
         shared.sessions.lease(&user, &parameters.session, || shared.open_session(&user)).await?;
@@ -45,7 +45,7 @@ async fn run(
     }
     // As in ClickHouse: following a link must not change data.
     let reads_only = *request.method() != Method::POST;
-    let statement = shared.bodies.read(parameters.query.take(), request.into_body()).await?;
+    let statement = state.bodies.read(parameters.query.take(), request.into_body()).await?;
     let cancel = CancelHandle::default();
     // Dropped with this future if the client disconnects.
     let mut cancelling = Cancelling::new(cancel.clone());

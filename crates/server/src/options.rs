@@ -1,0 +1,41 @@
+//! The options of a server.
+
+use crate::password::Password;
+use crate::ports::Ports;
+
+/// The addresses to listen on, the accepted clients, and the settings of new sessions.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    pub listen_host: String,
+    pub ports: Ports,
+    /// Set in each new session, before the settings of the request.
+    pub settings: Vec<(String, String)>,
+    /// The password of the user `default`.
+    pub password: Option<Password>,
+    /// Whether to listen on addresses that other machines can reach without a password.
+    pub allow_no_password: bool,
+    /// Accepted host names on a loopback address, in addition to those of every machine.
+    pub allowed_hosts: Vec<String>,
+    /// Origins of accepted pages, such as `https://host:port`; `*` means all pages.
+    pub allowed_origins: Vec<String>,
+    /// The maximum number of open connections.
+    pub max_connections: usize,
+    /// How long a connection may be idle, in seconds.
+    pub keep_alive_timeout: f64,
+}
+
+impl Default for ServerOptions {
+    fn default() -> ServerOptions {
+        ServerOptions {
+            listen_host: "127.0.0.1".to_owned(),
+            ports: Ports::default(),
+            settings: Vec::new(),
+            password: None,
+            allow_no_password: false,
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            max_connections: 4096,
+            keep_alive_timeout: 30.0,
+        }
+    }
+}

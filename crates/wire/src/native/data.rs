@@ -1,0 +1,116 @@
+//! The blocks that a client sends: rows of an INSERT, or external tables of a query.
+
+use std::io::{BufRead, Read};
+
+use arrow::array::RecordBatch;
+use basalt_base::{Columns, Error, ErrorCode, Result};
+use basalt_formats::native::{BlockDecoder, BlockLimits};
+
+use super::client_packet::{CANCEL, DATA, SCALAR};
+use crate::frame::FrameReader;
+use crate::read::{ReadError, ReadPrimitives};
+
+const NAME_BYTES_MAX: usize = 64 << 10;
+
+/// A block of a client.
+#[derive(Clone, Debug)]
+pub struct DataBlock {
+    /// The external table to which the rows belong; empty for the rows of an INSERT.
+    pub table: String,
+    pub columns: Columns,
+    pub rows: RecordBatch,
+}
+
+/// Reads the blocks of a client up to the empty one that ends them.
+pub struct DataReader<R> {
+    input: Bytes<R>,
+    decoder: BlockDecoder,
+    state: DataState,
+}
+
+/// Where a reader of blocks is in its input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataState {
+    /// Between two packets: the next one can be read.
+    BetweenPackets,
+    /// After the block that ends the data.
+    Ended,
+    /// Inside of a packet: nothing that follows can be understood.
+    Broken,
+}
+
+/// The bytes of blocks, compressed or not.
+enum Bytes<R> {
+    Plain(R),
+    Compressed(FrameReader<R>),
+}
+
+impl<R: BufRead> Bytes<R> {
+    fn raw(&mut self) -> &mut R {
+        match self {
+            Bytes::Plain(input) => input,
+            Bytes::Compressed(frames) => frames.input_mut(),
+        }
+    }
+
+    fn block(&mut self, decoder: &mut BlockDecoder) -> Result<Option<(Columns, RecordBatch)>> {
+        match self {
+            Bytes::Plain(input) => decoder.read(input),
+            Bytes::Compressed(frames) => {
+                let block = decoder.read(frames)?;
+                if !frames.is_drained() {
+                    let what = "a compressed frame has more data than its block";
+                    return Err(Error::new(ErrorCode::IncorrectData, what));
+                }
+                Ok(block)
+            }
+        }
+    }
+}
+
+impl<R: BufRead> DataReader<R> {
+    pub fn new(input: R, revision: u64, is_compressed: bool, limits: BlockLimits) -> Result<DataReader<R>> {
+        let input = match is_compressed {
+            true => Bytes::Compressed(FrameReader::new(input)),
+            false => Bytes::Plain(input),
+        };
+        let decoder = BlockDecoder::new(revision, limits)?;
+        Ok(DataReader { input, decoder, state: DataState::BetweenPackets })
+    }
+
+    /// The next block, or `None` after the end.
+    pub fn next_block(&mut self) -> Result<Option<DataBlock>> {
+        if self.state != DataState::BetweenPackets {
+            return Ok(None);
+        }
+        self.state = DataState::Broken;
+        let table = read_head(self.input.raw())?;
+        let Some((columns, rows)) = self.input.block(&mut self.decoder)? else {
+            return Err(ReadError::Incomplete.into_error("the data of a statement"));
+        };
+        let is_end = table.is_empty() && columns.is_empty() && rows.num_rows() == 0;
+        self.state = if is_end { DataState::Ended } else { DataState::BetweenPackets };
+        Ok((!is_end).then_some(DataBlock { table, columns, rows }))
+    }
+
+    pub fn state(&self) -> DataState {
+        self.state
+    }
+
+    pub fn input_mut(&mut self) -> &mut R {
+        self.input.raw()
+    }
+}
+
+/// The packet's type and the name of its table.
+fn read_head(input: &mut impl Read) -> Result<String> {
+    let read = |input: &mut _| match ReadPrimitives::varint(input)? {
+        DATA | SCALAR => ReadPrimitives::text(input, NAME_BYTES_MAX, "the name of a block"),
+        CANCEL => {
+            let what = "the client cancelled the statement while it sent its data";
+            Err(ReadError::Failed(Error::new(ErrorCode::QueryWasCancelled, what)))
+        }
+        other => Err(crate::read::malformed(format!("packet {other} came in place of a block"))),
+    };
+    read(input).map_err(|error: ReadError| error.into_error("the data of a statement"))
+}
