@@ -55,7 +55,7 @@ pub use basalt_formats::{BlockSource, BlockWriter};
 pub use engine::{Engine, EngineOptions};
 pub use inspect::{Inspection, inspect};
 pub use outcome::{Outcome, Progress, ProgressSnapshot, QueryResult, ResultBlock, ResultBytes, Summary};
-pub use request::{CancelHandle, ExternalTable, Input, Interface, OpenBlocks, Request};
+pub use request::{CancelHandle, ExternalTable, ExternalTableText, Input, Interface, OpenBlocks, Request};
 pub use session::Session;
 
 /// The version that `version()` returns and clients get.

@@ -66,6 +66,16 @@ pub trait OpenBlocks: Send {
     fn open(self: Box<Self>, columns: &Columns) -> Result<Box<dyn BlockSource>>;
 }
 
+/// A table that comes with a statement, as bytes of a format.
+#[derive(Clone, Debug)]
+pub struct ExternalTableText {
+    pub name: String,
+    /// `a UInt8, b String`, or types alone; found in the data if it is missing.
+    pub structure: Option<String>,
+    pub format: String,
+    pub bytes: Vec<u8>,
+}
+
 /// A table that comes with a statement.
 #[derive(Clone, Debug)]
 pub struct ExternalTable {

@@ -10,7 +10,7 @@ use crate::instance::Instance;
 use crate::names::DEFAULT;
 use crate::session_state::SessionState;
 use crate::settings::Settings;
-use crate::{Outcome, Request, completion, query};
+use crate::{ExternalTable, ExternalTableText, Outcome, Request, completion, query};
 
 /// One user's connection to an [`Engine`](crate::Engine). Statements of a session run one at a time.
 pub struct Session {
@@ -34,6 +34,11 @@ impl Session {
     /// its columns; the rows are computed while they are fetched.
     pub async fn execute(&mut self, request: Request) -> Result<Outcome> {
         query::execute(&mut self.state, request).await
+    }
+
+    /// Parses tables that come with a statement, with the settings of the session.
+    pub async fn read_tables(&self, tables: Vec<ExternalTableText>) -> Result<Vec<ExternalTable>> {
+        query::read_tables(&self.state, tables).await
     }
 
     /// Splits a script into its statements, without running them: each is the text of one statement

@@ -103,6 +103,18 @@ fn checksum(frame: &[u8]) -> [u8; CHECKSUM_BYTES] {
     bytes
 }
 
+/// The bytes of the frame that begins with `bytes`; `None` if too few of them have arrived. Fails if it is too long.
+pub fn length(bytes: &[u8]) -> Result<Option<usize>> {
+    let Some(size) = bytes.get(CHECKSUM_BYTES + 1..CHECKSUM_BYTES + 5) else { return Ok(None) };
+    let frame_bytes = size.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte));
+    if frame_bytes > FRAME_BYTES_MAX {
+        let what =
+            format!("a compressed frame of {frame_bytes} bytes: the bytes are probably not compressed");
+        return Err(Error::new(ErrorCode::CannotDecompress, what));
+    }
+    Ok(Some(CHECKSUM_BYTES + frame_bytes))
+}
+
 /// Reads one frame and returns its data.
 pub fn read_frame(input: &mut impl Read) -> ReadResult<Vec<u8>> {
     let expected: [u8; CHECKSUM_BYTES] = input.array()?;

@@ -17,6 +17,7 @@ mod detach_database;
 mod drop;
 mod execute;
 mod explain;
+mod external_table;
 mod insert;
 mod kill;
 mod kill_mutation;
@@ -34,4 +35,5 @@ mod temporary_table;
 mod update;
 
 pub(crate) use execute::execute;
+pub(crate) use external_table::read_tables;
 pub(crate) use select::format_of_outfile;

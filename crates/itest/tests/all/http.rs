@@ -287,3 +287,50 @@ fn killed_query_ends_with_its_error() {
     check_error(&endless.join().expect("an answer"), 500, "394");
     assert_eq!(server.ask(running), "0\n");
 }
+
+#[test]
+fn bodies_may_be_in_compressed_frames() {
+    let (_dir, server) = server();
+    // The server writes the frames that it is to read.
+    let text = "SELECT arrayJoin(range(100000)) AS n FORMAT TSV";
+    let frames = server.post("compress=1", format!("SELECT '{text}' FORMAT RawBLOB").as_bytes());
+    assert!(frames.is_whole && !frames.text().contains("SELECT arrayJoin(range(100000)) AS n"));
+    let rows = server.post("decompress=1", &frames.body);
+    assert_eq!((rows.status, rows.text().lines().count()), (200, 100_000));
+    let packed = server.post("decompress=1&compress=1", &frames.body);
+    assert!(packed.is_whole && packed.body.len() < rows.body.len());
+    server.ask("CREATE TABLE t (n UInt32) ENGINE = MergeTree ORDER BY n");
+    let stored = server.post("decompress=1&query=INSERT+INTO+t+FORMAT+TSV", &packed.body);
+    assert_eq!(stored.status, 200, "{}", stored.text());
+    assert_eq!(server.ask("SELECT count(), max(n) FROM t"), "100000\t99999\n");
+    let mut damaged = packed.body.clone();
+    damaged[100] ^= 1;
+    for body in
+        [&damaged[..], &packed.body[..packed.body.len() - 1], b"1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n"]
+    {
+        let refused = server.post("decompress=1&query=INSERT+INTO+t+FORMAT+TSV", body);
+        assert_ne!(refused.status, 200, "{}", refused.text());
+    }
+    assert_eq!(server.ask("SELECT count() FROM t"), "100000\n");
+}
+
+#[test]
+fn parts_of_a_form_are_external_tables_and_parameters() {
+    let (_dir, server) = server();
+    let form = "--B\r\nContent-Disposition: form-data; name=\"ext\"; filename=\"e.csv\"\r\n\r\n1,a\n2,b\n\r\n--B\r\n\
+                Content-Disposition: form-data; name=\"param_x\"\r\n\r\n7\r\n--B--\r\n";
+    let send = |target: &str, form: &str| {
+        let headers = [("Content-Type", "multipart/form-data; boundary=B")];
+        request(server.address(), "POST", target, &headers, form.as_bytes())
+    };
+    let query =
+        "/?query=SELECT+sum(a),max(s),{x:UInt8}+FROM+ext&ext_format=CSV&ext_structure=a+UInt8,s+String";
+    assert_eq!(send(query, form).text(), "3\tb\t7\n");
+    let query = "/?query=SELECT+sum(_1),max(_2)+FROM+ext&ext_format=CSV&ext_types=UInt8,String";
+    assert_eq!(send(query, form).text(), "3\tb\n");
+    let query = "/?query=SELECT+1+FROM+ext&ext_format=CSV&ext_structure=a+UInt8,s+Date";
+    let refused = send(query, form);
+    assert!(refused.status == 400 && refused.text().contains("external table `ext`"), "{}", refused.text());
+    assert_eq!(send("/?query=SELECT+1", "--B garbage").status, 400);
+    assert_eq!(server.post("", b"SELECT * FROM ext").status, 404);
+}

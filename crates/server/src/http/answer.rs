@@ -23,6 +23,7 @@ use tempfile::{SpooledData, SpooledTempFile};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
+use super::frames;
 use super::parameters::Parameters;
 use crate::sessions::Lease;
 
@@ -31,6 +32,7 @@ const FORMAT: HeaderName = HeaderName::from_static("x-clickhouse-format");
 const TIMEZONE: HeaderName = HeaderName::from_static("x-clickhouse-timezone");
 const SUMMARY: HeaderName = HeaderName::from_static("x-clickhouse-summary");
 const EXCEPTION_TAG: HeaderName = HeaderName::from_static("x-clickhouse-exception-tag");
+const DISPLAY_NAME: HeaderName = HeaderName::from_static("x-clickhouse-server-display-name");
 const PROGRESS: HeaderName = HeaderName::from_static("x-clickhouse-progress");
 
 const TEXT_PLAIN: &str = "text/plain; charset=UTF-8";
@@ -108,6 +110,9 @@ pub(super) async fn rows(
     let content_type = running.bytes.content_type();
     let held_back = if parameters.wait_end_of_query { u64::MAX } else { parameters.buffer_bytes };
     let mut body = running.hold_back(held_back, temporary_dir).await?;
+    if parameters.frames_answer {
+        body = frames::compressed(body);
+    }
     if let Some(encoding) = parameters.encoding {
         body = encoding.compress(body).map_err(|e| Error::logical(format!("no encoder: {e}")))?;
     }
@@ -240,6 +245,9 @@ fn cannot_spool(source: &io::Error) -> Error {
     Error::new(ErrorCode::CannotWriteToFile, format!("cannot hold the answer in a temporary file: {source}"))
 }
 
+/// The name that clients show.
+const SERVER_NAME: &str = "basalt";
+
 /// The headers of a response.
 struct Head<'a> {
     query_id: &'a str,
@@ -262,6 +270,7 @@ impl Head<'_> {
             (FORMAT, self.format),
             (EXCEPTION_TAG, self.tag),
             (TIMEZONE, Some(zone.name())),
+            (DISPLAY_NAME, Some(SERVER_NAME)),
             (SUMMARY, Some(&figures)),
             (PROGRESS, self.with_progress.then_some(&figures)),
         ];

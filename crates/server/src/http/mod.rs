@@ -12,6 +12,8 @@
 //! - `query`: a request from its head to its answer.
 //! - `answer`: a result set as a streamed response.
 //! - `compression`: its Content-Encoding.
+//! - `frames`: bodies in ClickHouse's compressed frames.
+//! - `form`: requests with a form, and the external tables in it.
 //! - `failure`: an error as a response.
 
 mod answer;
@@ -20,6 +22,8 @@ mod body;
 mod compression;
 mod connection;
 mod failure;
+mod form;
+mod frames;
 mod origin;
 mod parameters;
 mod query;

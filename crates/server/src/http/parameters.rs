@@ -33,6 +33,10 @@ pub(super) struct Parameters {
     /// How much to buffer, so that an early error has its status.
     pub(super) buffer_bytes: u64,
     pub(super) send_progress: bool,
+    /// Whether the answer is in compressed frames.
+    pub(super) frames_answer: bool,
+    /// Whether the body of the request is.
+    pub(super) frames_body: bool,
     /// Whether to compress the answer, if the request accepts it.
     compresses: bool,
     pub(super) encoding: Option<Encoding>,
@@ -53,6 +57,8 @@ impl Parameters {
             wait_end_of_query: false,
             buffer_bytes: DEFAULT_BUFFER_BYTES,
             send_progress: false,
+            frames_answer: false,
+            frames_body: false,
             compresses: false,
             encoding: None,
         };
@@ -73,6 +79,30 @@ impl Parameters {
         Ok(parameters)
     }
 
+    /// Takes a part of a form that is no table.
+    pub(super) fn take_part(&mut self, name: String, value: Vec<u8>) -> Result<()> {
+        if name == "query" {
+            self.query = Some(value);
+            return Ok(());
+        }
+        let value = text(&name, value)?;
+        self.take(name, value)
+    }
+
+    /// Whether `name` is that of an external table.
+    pub(super) fn describes_table(&self, name: &str) -> bool {
+        let is_asked =
+            |suffix: &str| self.settings.iter().any(|(known, _)| *known == format!("{name}{suffix}"));
+        is_asked("_structure") || is_asked("_types")
+    }
+
+    /// Takes a parameter of the external table `name`, which is no setting.
+    pub(super) fn take_of_table(&mut self, name: &str, suffix: &str) -> Option<String> {
+        let wanted = format!("{name}{suffix}");
+        let place = self.settings.iter().position(|(known, _)| *known == wanted)?;
+        Some(self.settings.remove(place).1)
+    }
+
     fn take(&mut self, name: String, value: String) -> Result<()> {
         match name.as_str() {
             "query_id" => self.query_id = Some(value).filter(|id| !id.is_empty()),
@@ -89,10 +119,8 @@ impl Parameters {
             "enable_http_compression" => self.compresses = flag(&name, &value)?,
             // These allow features that an answer never has: another level, a stack trace, a quota.
             "http_zlib_compression_level" | "stacktrace" | "quota_key" => {}
-            "compress" | "decompress" if flag(&name, &value)? => {
-                return Err(Error::not_implemented(format!("the URL parameter `{name}`")));
-            }
-            "compress" | "decompress" => {}
+            "compress" => self.frames_answer = flag(&name, &value)?,
+            "decompress" => self.frames_body = flag(&name, &value)?,
             _ => match name.strip_prefix("param_") {
                 Some(parameter) => drop(self.substitutions.insert(parameter.to_owned(), value)),
                 None => self.settings.push((name, value)),
@@ -153,8 +181,18 @@ mod tests {
     }
 
     #[test]
-    fn compressed_protocol_is_not_passed_over() {
-        assert_eq!(read("compress=1").expect_err("refused").code(), ErrorCode::NotImplemented);
-        assert!(read("compress=0").is_ok());
+    fn external_tables_are_described_by_parameters() {
+        let text = "ext_structure=a+UInt8&ext_format=CSV&date_time_output_format=iso";
+        let mut parameters = read(text).expect("valid");
+        assert!(parameters.describes_table("ext") && !parameters.describes_table("other"));
+        assert_eq!(parameters.take_of_table("ext", "_format").as_deref(), Some("CSV"));
+        assert_eq!(parameters.take_of_table("ext", "_structure").as_deref(), Some("a UInt8"));
+        assert_eq!(parameters.settings, [("date_time_output_format".to_owned(), "iso".to_owned())]);
+    }
+
+    #[test]
+    fn frames_are_asked_for_by_name() {
+        let parameters = read("compress=1&decompress=0").expect("valid");
+        assert!(parameters.frames_answer && !parameters.frames_body);
     }
 }

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::Request as HttpRequest;
 use axum::http::{Method, header};
 use axum::response::Response;
-use basalt_engine::{CancelHandle, Engine, Error, Interface, Outcome, Request, Result};
+use basalt_engine::{CancelHandle, Engine, Error, ExternalTableText, Interface, Outcome, Request, Result};
 use uuid::Uuid;
 
 use super::answer::{self, Cancelling};
 use super::parameters::Parameters;
 use super::statement::Statement;
-use super::{HttpState, authentication, failure};
+use super::{HttpState, authentication, failure, form, frames};
 use crate::sessions::Lease;
 
 /// Runs the statement of `request`. Errors become responses, too.
@@ -38,6 +39,7 @@ async fn run(
     let credentials = authentication::find(request.headers(), &parameters)?;
     let user = shared.users.authenticate(&credentials.user, &credentials.password)?;
     refuse_encoded_body(&request)?;
+    let (request, tables) = form(request, &mut parameters).await?;
     let mut session =
         shared.sessions.lease(&user, &parameters.session, || shared.open_session(&user)).await?;
     if let Some(database) = &parameters.database {
@@ -45,7 +47,11 @@ async fn run(
     }
     // As in ClickHouse: following a link must not change data.
     let reads_only = *request.method() != Method::POST;
-    let statement = state.bodies.read(parameters.query.take(), request.into_body()).await?;
+    let body = match parameters.frames_body {
+        true => frames::decompressed(request.into_body()),
+        false => request.into_body(),
+    };
+    let statement = state.bodies.read(parameters.query.take(), body).await?;
     let cancel = CancelHandle::default();
     // Dropped with this future if the client disconnects.
     let mut cancelling = Cancelling::new(cancel.clone());
@@ -53,6 +59,7 @@ async fn run(
         engine: Arc::clone(&shared.engine),
         session,
         statement,
+        tables,
         parameters,
         query_id,
         reads_only,
@@ -63,11 +70,27 @@ async fn run(
     response.unwrap_or_else(|panic| Err(Error::logical(format!("the query ended early: {panic}"))))
 }
 
+/// Takes the parameters and the external tables out of the form of a request, if it has one.
+async fn form(
+    request: HttpRequest,
+    parameters: &mut Parameters,
+) -> Result<(HttpRequest, Vec<ExternalTableText>)> {
+    if !form::is_form(request.headers()) {
+        return Ok((request, Vec::new()));
+    }
+    let method = request.method().clone();
+    let tables = form::read(request, parameters).await?;
+    let mut rest = HttpRequest::new(Body::empty());
+    *rest.method_mut() = method;
+    Ok((rest, tables))
+}
+
 /// A request that is ready to run.
 struct Query {
     engine: Arc<Engine>,
     session: Lease,
     statement: Statement,
+    tables: Vec<ExternalTableText>,
     parameters: Parameters,
     query_id: String,
     reads_only: bool,
@@ -76,14 +99,16 @@ struct Query {
 
 /// Runs the request on the threads of queries, up to the head of its answer. The body is computed there, too.
 async fn execute(query: Query) -> Result<Response> {
-    let Query { engine, mut session, statement, mut parameters, query_id, reads_only, cancel } = query;
+    let Query { engine, mut session, statement, tables, mut parameters, query_id, reads_only, cancel } =
+        query;
     let Statement { text, input, room } = statement;
     // Dropped with the body of the answer.
     let cancelling = Cancelling::new(cancel.clone());
+    let external_tables = session.read_tables(tables).await?;
     let outcome = session.execute(Request {
         text,
         input,
-        external_tables: Vec::new(),
+        external_tables,
         query_id: Some(query_id),
         parameters: std::mem::take(&mut parameters.substitutions),
         settings: std::mem::take(&mut parameters.settings),

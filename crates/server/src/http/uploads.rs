@@ -121,6 +121,11 @@ pub(super) fn broken_body(source: axum::Error) -> Error {
     }
 }
 
+/// A body of compressed frames that ends too early.
+pub(super) fn broken_frame() -> Error {
+    Error::new(ErrorCode::CannotReadAllData, "the request's body ends inside of a compressed frame")
+}
+
 fn displaced() -> Error {
     Error::new(
         ErrorCode::SocketTimeout,
