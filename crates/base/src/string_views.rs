@@ -80,7 +80,7 @@ impl StringViews {
         push_views(&self.copied, start, lengths, self.next_buffer(), &mut self.views);
     }
 
-    /// Appends the strings at the front of `bytes`, at most `rows` of them; each lies behind its length as a varint
+    /// Appends the strings at the front of `bytes`, at most `rows` of them; each follows its length as a varint
     /// (LEB128). Stops in front of a string that is not whole, or whose length takes more than five bytes. Returns how
     /// many strings and how many bytes were taken. Copies the bytes at once, unless all strings are inline.
     pub fn append_prefixed(&mut self, bytes: &[u8], rows: usize) -> (usize, usize) {
@@ -157,7 +157,7 @@ fn push_views(bytes: &[u8], start: usize, lengths: &[u32], buffer: u32, views: &
     }));
 }
 
-/// The length at `at`, and the place of the string behind it.
+/// The length at `at`, and the place of the string that follows it.
 #[inline(always)]
 fn prefix(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
     let first = *bytes.get(at)?;

@@ -33,6 +33,18 @@ impl Header {
             Header::NamesAndTypes => 2,
         }
     }
+
+    /// The rows before the values: the names of `columns`, then their types.
+    pub(crate) fn of_columns(self, columns: &Columns) -> Vec<Vec<String>> {
+        let mut rows = Vec::new();
+        if self != Header::None {
+            rows.push(columns.iter().map(|column| column.name.clone()).collect());
+        }
+        if self == Header::NamesAndTypes {
+            rows.push(columns.iter().map(|column| column.ty.to_string()).collect());
+        }
+        rows
+    }
 }
 
 /// The rows of a format, as far as its header needs them.

@@ -9,6 +9,7 @@ pub mod codec_chain;
 pub mod dict_layout;
 pub mod format_read;
 pub mod native_block;
+pub mod native_packets;
 pub mod part_files;
 pub mod part_meta;
 pub mod regular_expression;

@@ -9,7 +9,7 @@ use basalt_base::Columns;
 use basalt_formats::native::{BlockDecoder, BlockLimits, REVISION_MAX, write_block};
 use basalt_formats::{FormatSettings, open_writer};
 
-/// Before and behind each change of the layout.
+/// Before and after each change of the layout.
 const REVISIONS: [u64; 6] = [0, 1, 54_337, 54_405, 54_454, REVISION_MAX];
 
 const BYTES_MAX: u64 = 1 << 20;

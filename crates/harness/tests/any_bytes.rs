@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use basalt_harness::{
-    address_text, codec_chain, dict_layout, format_read, native_block, part_files, part_meta,
+    address_text, codec_chain, dict_layout, format_read, native_block, native_packets, part_files, part_meta,
     regular_expression, segment_file, source_answers, sql_parse,
 };
 
@@ -171,6 +171,11 @@ fn any_text_of_a_format_is_rows_or_refused() {
 #[test]
 fn any_bytes_are_a_native_block_or_refused() {
     check("native_block", native_block::run, &seeds("native_block"));
+}
+
+#[test]
+fn any_bytes_are_packets_of_a_client_or_refused() {
+    check("native_packets", native_packets::run, &seeds("native_packets"));
 }
 
 #[test]

@@ -18,7 +18,7 @@ const HEADER_BYTES: usize = 9;
 const FRAME_DATA_BYTES: usize = 1 << 20;
 
 /// The largest frame that is read, and the most data in it.
-const FRAME_BYTES_MAX: usize = 1 << 30;
+const FRAME_BYTES_MAX: usize = 256 << 20;
 
 /// How much is allocated before compressed data have arrived.
 const STEP: usize = 1 << 20;
@@ -219,7 +219,7 @@ impl<R: Read> FrameReader<R> {
         }
         self.data =
             read_frame(&mut first.as_slice().chain(&mut self.input)).map_err(|error| match error {
-                ReadError::Incomplete => io::Error::from(io::ErrorKind::UnexpectedEof),
+                ReadError::Incomplete(_) => io::Error::from(io::ErrorKind::UnexpectedEof),
                 ReadError::Failed(error) => io::Error::other(error),
             })?;
         self.position = 0;
@@ -299,7 +299,7 @@ mod tests {
             }
             for length in 0..frame.len() {
                 let result = read_frame(&mut &frame[..length]);
-                assert!(matches!(result, Err(ReadError::Incomplete)), "{method:?}, {length} bytes");
+                assert!(matches!(result, Err(ReadError::Incomplete(_))), "{method:?}, {length} bytes");
             }
         }
     }

@@ -13,8 +13,8 @@ const STRING_STEP: usize = 64 << 10;
 /// Why a message was not read.
 #[derive(Debug)]
 pub enum ReadError {
-    /// The input ended inside of the message.
-    Incomplete,
+    /// The input ended inside of the message. At least as many more bytes are needed.
+    Incomplete(usize),
     Failed(Error),
 }
 
@@ -30,7 +30,7 @@ impl From<Error> for ReadError {
 impl From<io::Error> for ReadError {
     fn from(error: io::Error) -> ReadError {
         if error.kind() == io::ErrorKind::UnexpectedEof {
-            return ReadError::Incomplete;
+            return ReadError::Incomplete(1);
         }
         match error.downcast::<Error>() {
             Ok(own) => ReadError::Failed(own),
@@ -43,7 +43,7 @@ impl ReadError {
     /// The error for a caller who has no more bytes.
     pub fn into_error(self, what: &str) -> Error {
         match self {
-            ReadError::Incomplete => {
+            ReadError::Incomplete(_) => {
                 Error::new(ErrorCode::CannotReadAllData, format!("the bytes end inside of {what}"))
             }
             ReadError::Failed(error) => error,
@@ -99,7 +99,14 @@ pub(crate) trait ReadPrimitives: Read {
         while bytes.len() < length {
             let start = bytes.len();
             bytes.resize(length.min(start + STRING_STEP.max(start)), 0);
-            self.read_exact(&mut bytes[start..])?;
+            match self.read_exact(&mut bytes[start..]) {
+                Ok(()) => {}
+                // A caller that waits for the rest of a long string then reads its beginning a few times only.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    return Err(ReadError::Incomplete(length - bytes.len() + 1));
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
         Ok(bytes)
     }
@@ -124,7 +131,7 @@ mod tests {
                 let mut bytes = Vec::new();
                 put_varint(&mut bytes, value);
                 assert_eq!(bytes.as_slice().varint().expect("whole"), value);
-                assert!(matches!(bytes[..bytes.len() - 1].as_ref().varint(), Err(ReadError::Incomplete)));
+                assert!(matches!(bytes[..bytes.len() - 1].as_ref().varint(), Err(ReadError::Incomplete(_))));
             }
         }
         assert!(matches!([0xff; 11].as_slice().varint(), Err(ReadError::Failed(_))));
@@ -135,7 +142,8 @@ mod tests {
         let mut bytes = Vec::new();
         put_varint(&mut bytes, 1 << 40);
         assert!(matches!(bytes.as_slice().prefixed(1 << 20, "a name"), Err(ReadError::Failed(_))));
-        assert!(matches!(bytes.as_slice().prefixed(1 << 41, "a name"), Err(ReadError::Incomplete)));
+        let missing = bytes.as_slice().prefixed(1 << 41, "a name");
+        assert!(matches!(missing, Err(ReadError::Incomplete(bytes)) if bytes > 1 << 39), "{missing:?}");
         let long = vec![b'x'; 200_000];
         bytes.clear();
         put_bytes(&mut bytes, &long);

@@ -1,4 +1,4 @@
-//! Values of a fixed number of bytes: little-endian numbers, one behind the other, as arrays and back.
+//! Values of a fixed number of bytes: little-endian numbers, one after the other, as arrays and back.
 //!
 //! | type | bytes of a value |
 //! |---|---|

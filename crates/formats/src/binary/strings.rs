@@ -1,4 +1,4 @@
-//! Writes strings, each behind its length as a varint.
+//! Writes strings, each after its length as a varint.
 
 use arrow::array::{Array, BinaryViewArray};
 use basalt_base::string_views::INLINE_BYTES_MAX;
@@ -24,7 +24,7 @@ pub(crate) fn write_strings(array: &BinaryViewArray, out: &mut Vec<u8>) {
     for (row, &view) in views.iter().enumerate() {
         let length = view as u32 as usize;
         if length <= INLINE_BYTES_MAX {
-            // The bytes behind the length of an inline view are the string: moved behind a length of one byte.
+            // The bytes after the length of an inline view are the string: they are moved after a length of one byte.
             let short = ((view >> 32) << 8) | length as u128;
             let start = out.len();
             out.extend_from_slice(&short.to_le_bytes());
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_of_any_length_are_behind_their_length() {
+    fn strings_of_any_length_follow_their_length() {
         let strings: Vec<Vec<u8>> = (0..300).map(|length| vec![length as u8; length]).collect();
         let mut array = BinaryViewArray::from_iter_values(&strings);
         array = array.slice(5, 290);

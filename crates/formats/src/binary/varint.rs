@@ -1,4 +1,4 @@
-//! Numbers as varints (LEB128: seven bits a byte, the lowest first) and strings behind their length as one.
+//! Numbers as varints (LEB128: seven bits a byte, the lowest first) and strings after their length as one.
 
 use basalt_base::{Error, ErrorCode, Result};
 

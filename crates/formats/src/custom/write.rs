@@ -68,13 +68,8 @@ impl CustomWriter {
 impl BlockWriter for CustomWriter {
     fn start(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.settings.custom.result_before.as_bytes());
-        if self.header != Header::None {
-            let names: Vec<String> = self.columns.iter().map(|column| column.name.clone()).collect();
+        for names in self.header.of_columns(&self.columns) {
             self.write_names(&names, out);
-        }
-        if self.header == Header::NamesAndTypes {
-            let types: Vec<String> = self.columns.iter().map(|column| column.ty.to_string()).collect();
-            self.write_names(&types, out);
         }
     }
 

@@ -71,6 +71,13 @@ fn take_names(source: &mut ChunkSource) -> Result<Vec<String>> {
     Ok(names)
 }
 
+/// The place of the next row, and a scanner that begins there; `None` if there are only separators.
+fn next_row<'a>(chunk: &'a [u8], at: usize, separators: &[u8]) -> Option<(usize, JsonScanner<'a>)> {
+    let start = at + between_rows(&chunk[at..], separators);
+    let scanner = JsonScanner::new(&chunk[start..]);
+    (!scanner.rest().is_empty()).then_some((start, scanner))
+}
+
 fn parse_cell(builder: &mut ColumnBuilder, cells: Cells, scanner: &mut JsonScanner<'_>) -> Result<Parsed> {
     match cells {
         Cells::Values => builder.parse_json(scanner),
@@ -153,11 +160,7 @@ impl RowParser for ObjectParser {
     }
 
     fn parse_row(&self, chunk: &[u8], at: usize, rows: &mut RowsBuilder) -> Result<usize, RowError> {
-        let start = at + between_rows(&chunk[at..], b"[],;");
-        let mut scanner = JsonScanner::new(&chunk[start..]);
-        if scanner.rest().is_empty() {
-            return Ok(chunk.len());
-        }
+        let Some((start, mut scanner)) = next_row(chunk, at, b"[],;") else { return Ok(chunk.len()) };
         let mut scratch = std::mem::take(&mut rows.scratch);
         self.parse_object(&mut scanner, rows, &mut scratch)?;
         rows.scratch = scratch;
@@ -179,11 +182,7 @@ impl RowParser for ArrayParser {
     }
 
     fn parse_row(&self, chunk: &[u8], at: usize, rows: &mut RowsBuilder) -> Result<usize, RowError> {
-        let start = at + between_rows(&chunk[at..], b",;");
-        let mut scanner = JsonScanner::new(&chunk[start..]);
-        if scanner.rest().is_empty() {
-            return Ok(chunk.len());
-        }
+        let Some((start, mut scanner)) = next_row(chunk, at, b",;") else { return Ok(chunk.len()) };
         scanner.expect(b'[')?;
         for (field, target) in self.targets.iter().enumerate() {
             if self.allow_variable && scanner.peek() == Some(b']') {
@@ -216,11 +215,7 @@ impl RowParser for TextParser {
     }
 
     fn parse_row(&self, chunk: &[u8], at: usize, rows: &mut RowsBuilder) -> Result<usize, RowError> {
-        let start = at + between_rows(&chunk[at..], b"[],;");
-        let mut scanner = JsonScanner::new(&chunk[start..]);
-        if scanner.rest().is_empty() {
-            return Ok(chunk.len());
-        }
+        let Some((start, mut scanner)) = next_row(chunk, at, b"[],;") else { return Ok(chunk.len()) };
         if scanner.peek() != Some(b'{') {
             return Err(Error::new(ErrorCode::IncorrectData, scanner.error("a JSON object").message()).into());
         }

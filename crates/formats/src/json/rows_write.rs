@@ -89,13 +89,8 @@ impl BlockWriter for JsonRowsWriter {
         if self.in_array {
             out.extend_from_slice(b"[\n");
         }
-        if self.header != Header::None {
-            let names: Vec<String> = self.columns.iter().map(|column| column.name.clone()).collect();
+        for names in self.header.of_columns(&self.columns) {
             self.write_names(&names, out);
-        }
-        if self.header == Header::NamesAndTypes {
-            let types: Vec<String> = self.columns.iter().map(|column| column.ty.to_string()).collect();
-            self.write_names(&types, out);
         }
     }
 

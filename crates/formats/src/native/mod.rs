@@ -9,7 +9,7 @@
 //! | type | values of a column |
 //! |---|---|
 //! | fixed width | the values, see `binary/fixed.rs` |
-//! | String | each behind its length as a varint |
+//! | String | each after its length as a varint |
 //! | Nullable(T) | a byte a row, 1 for NULL; then T, with any value under NULL |
 //! | Array(T) | for each row the end of its elements as u64; then T |
 //! | Map(K, V) | as Array(Tuple(K, V)) |

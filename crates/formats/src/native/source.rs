@@ -109,7 +109,7 @@ impl<'a> Source<'a> {
         Ok(buffer.into())
     }
 
-    /// Text of at most `bytes_max` bytes behind its length.
+    /// Text of at most `bytes_max` bytes, after its length.
     pub(super) fn text(&mut self, bytes_max: u64) -> Result<Vec<u8>> {
         let length = self.varint()?;
         if length > bytes_max {
@@ -119,7 +119,7 @@ impl<'a> Source<'a> {
         self.bytes(usize::try_from(length).unwrap_or(usize::MAX), 1).map(|bytes| bytes.to_vec())
     }
 
-    /// `rows` strings, each behind its length.
+    /// `rows` strings, each after its length.
     pub(super) fn strings(&mut self, rows: usize, nulls: Option<NullBuffer>) -> Result<BinaryViewArray> {
         let mut views = StringViews::default();
         let mut missing = rows;

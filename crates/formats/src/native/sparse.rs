@@ -32,7 +32,7 @@ pub(super) enum Kinds {
 }
 
 impl Kinds {
-    /// Reads the kind of a column, which stands behind a type if it is not the default.
+    /// Reads the kind of a column, which follows a type if it is not the default.
     pub(super) fn read(ty: &SqlType, source: &mut Source<'_>) -> Result<Kinds> {
         let kind = source.byte()?;
         match (kind, ty) {

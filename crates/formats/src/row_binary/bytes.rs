@@ -1,4 +1,4 @@
-//! Bytes of rows, of which the last may be cut off.
+//! Bytes of rows; the last row may be incomplete.
 #![cfg_attr(
     not(test),
     warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
@@ -59,7 +59,7 @@ impl<'a> Bytes<'a> {
         read_varint(|| self.byte())
     }
 
-    /// Text of at most `bytes_max` bytes behind its length.
+    /// Text of at most `bytes_max` bytes, after its length.
     pub(super) fn text(&mut self, bytes_max: u64) -> Result<&'a [u8], Stop> {
         let length = self.varint()?;
         if length > bytes_max {

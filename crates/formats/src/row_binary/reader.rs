@@ -238,7 +238,7 @@ fn unknown_type(name: &str) -> Error {
     Error::new(ErrorCode::NoSuchColumnInTable, what)
 }
 
-/// The input, of which the bytes of some rows are in memory.
+/// The input, with the bytes of some rows in memory.
 struct Input {
     input: Box<dyn Read + Send>,
     buffer: Vec<u8>,
@@ -275,7 +275,7 @@ impl Input {
         Ok(self.at == self.buffer.len())
     }
 
-    /// Reads bytes behind those in memory; fails if there are none, unless there are none in memory either, or if the
+    /// Reads bytes after those in memory; fails if there are none, unless there are none in memory either, or if the
     /// row is too long.
     fn read_more(&mut self) -> Result<()> {
         let rest = self.buffer.len() - self.at;

@@ -28,6 +28,7 @@ mod limits;
 mod locking;
 mod memory;
 mod mutations;
+mod native_bad_input;
 mod openflights;
 mod program;
 mod shell;

@@ -38,8 +38,10 @@ impl Channel {
     ) -> Result<Option<T>> {
         self.activity.wait();
         let mut patience = if self.arrived.is_empty() { idle } else { self.patience };
+        // Fewer bytes cannot be a whole message.
+        let mut needed = 1;
         loop {
-            if !self.arrived.is_empty() {
+            if self.arrived.len() >= needed {
                 let mut rest = &self.arrived[..];
                 match parse(&mut rest) {
                     Ok(message) => {
@@ -49,10 +51,12 @@ impl Channel {
                         return Ok(Some(message));
                     }
                     Err(ReadError::Failed(error)) => return Err(error),
-                    Err(ReadError::Incomplete) if self.arrived.len() > MESSAGE_BYTES_MAX => {
+                    Err(ReadError::Incomplete(_)) if self.arrived.len() > MESSAGE_BYTES_MAX => {
                         return Err(too_long());
                     }
-                    Err(ReadError::Incomplete) => {}
+                    Err(ReadError::Incomplete(missing)) => {
+                        needed = self.arrived.len().saturating_add(missing);
+                    }
                 }
             }
             let read = tokio::time::timeout(patience, self.receive()).await;

@@ -1,5 +1,5 @@
 //! What goes over the socket while a statement runs: its packets and its progress, the client's blocks, and the
-//! client's wish to cancel.
+//! client's packet Cancel.
 
 use std::time::Duration;
 
@@ -61,9 +61,9 @@ impl<'a> Conversation<'a> {
                     Some(event) => self.handle(event).await?,
                     None => break,
                 },
-                heard = hear(self.channel, pieces, watches) => match heard? {
-                    Heard::Data => is_fed = true,
-                    Heard::Packet => self.look_for_cancel(),
+                received = receive(self.channel, pieces, watches) => match received? {
+                    Received::AllData => is_fed = true,
+                    Received::Packet => self.look_for_cancel(),
                 },
                 _ = ticks.tick(), if self.progress.is_some() => self.show_progress().await?,
             }
@@ -153,20 +153,24 @@ impl Drop for Conversation<'_> {
 }
 
 /// What the client sent.
-enum Heard {
-    /// Data, as many as anybody wants.
-    Data,
+enum Received {
+    /// All data that the reader of the pipe takes.
+    AllData,
     /// The beginning of another packet.
     Packet,
 }
 
 /// Moves data into `pieces`, or else waits for a packet if that is wanted. Dropping the future loses nothing.
-async fn hear(channel: &mut Channel, pieces: Option<mpsc::Sender<Bytes>>, watches: bool) -> Result<Heard> {
+async fn receive(
+    channel: &mut Channel,
+    pieces: Option<mpsc::Sender<Bytes>>,
+    watches: bool,
+) -> Result<Received> {
     match pieces {
-        Some(pieces) => feed(channel, pieces).await.map(|()| Heard::Data),
+        Some(pieces) => feed(channel, pieces).await.map(|()| Received::AllData),
         None if watches => match channel.receive().await? {
             0 => Err(broken_off()),
-            _ => Ok(Heard::Packet),
+            _ => Ok(Received::Packet),
         },
         None => std::future::pending().await,
     }
@@ -178,7 +182,7 @@ fn progress_ticks() -> Interval {
     ticks
 }
 
-/// Moves bytes of the client into a pipe, until nobody reads them there. Dropping the future loses nothing.
+/// Moves bytes of the client into a pipe, until the reader of the pipe is dropped. Dropping the future loses nothing.
 pub(super) async fn feed(channel: &mut Channel, pieces: mpsc::Sender<Bytes>) -> Result<()> {
     let patience = channel.patience();
     loop {

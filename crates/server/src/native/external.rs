@@ -1,4 +1,5 @@
-//! Blocks that a client sends beside the rows of an INSERT: external tables of a query, and rows that nobody wants.
+//! Blocks that a client sends beside the rows of an INSERT: external tables of a query, and the rest of the
+//! rows of an INSERT that failed.
 
 use std::sync::Arc;
 use std::time::Duration;

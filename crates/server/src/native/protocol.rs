@@ -68,7 +68,8 @@ fn exception(error: &Error) -> Vec<u8> {
 }
 
 async fn converse(shared: &Arc<Shared>, mut channel: Channel, stop: tokio::sync::watch::Receiver<bool>) {
-    let (session, revision) = match greet(shared, &mut channel).await {
+    let greeted = tokio::time::timeout(LOGIN, greet(shared, &mut channel)).await;
+    let (session, revision) = match greeted.unwrap_or_else(|_| Err(login_too_slow())) {
         Ok(Some(greeted)) => greeted,
         Ok(None) => return,
         Err(error) => return refuse(channel, &error).await,
@@ -116,6 +117,11 @@ async fn greet(shared: &Arc<Shared>, channel: &mut Channel) -> Result<Option<(Se
         return Ok(None);
     }
     Ok(Some((session, revision)))
+}
+
+fn login_too_slow() -> Error {
+    let what = format!("the client did not log in within {} s", LOGIN.as_secs());
+    Error::new(ErrorCode::SocketTimeout, what)
 }
 
 fn server_hello() -> ServerHello {

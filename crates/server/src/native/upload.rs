@@ -20,7 +20,7 @@ pub(super) struct Upload {
 }
 
 impl OpenBlocks for Upload {
-    /// Sends the columns of the table, whereupon the client sends its blocks.
+    /// Sends the columns of the table. The client answers with its blocks.
     fn open(self: Box<Self>, columns: &Columns) -> Result<Box<dyn BlockSource>> {
         let mut head = Vec::new();
         self.writer.table_columns(columns, &mut head);

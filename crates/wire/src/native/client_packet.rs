@@ -5,7 +5,6 @@ use std::io::Read;
 use super::query::Query;
 use crate::frame::read_frame;
 use crate::read::{ReadError, ReadPrimitives, ReadResult, malformed};
-use crate::write::{put_text, put_varint};
 
 pub(super) const QUERY: u64 = 1;
 pub(super) const DATA: u64 = 2;
@@ -79,8 +78,8 @@ pub enum EndOfData {
     NotYet,
 }
 
-/// Reads the packet `Data` with an empty block that ends the data of a statement. If something else comes, nothing of
-/// it is consumed as far as the caller is concerned: the slice of a caller does not move.
+/// Reads the packet `Data` with an empty block that ends the data of a statement. If another packet comes first, the
+/// caller must read it again from its first byte.
 pub fn read_end_of_data(mut input: impl Read, is_compressed: bool) -> ReadResult<EndOfData> {
     let input = &mut input;
     if input.varint()? != DATA || !input.prefixed(NAME_BYTES_MAX, "the name of a block")?.is_empty() {
@@ -99,7 +98,7 @@ fn is_empty_frame(input: &mut impl Read) -> ReadResult<bool> {
     let data = read_frame(&mut head.as_slice().chain(input))?;
     match is_empty_block(&mut data.as_slice()) {
         // The rest of the block is in the next frame.
-        Err(ReadError::Incomplete) => Ok(false),
+        Err(ReadError::Incomplete(_)) => Ok(false),
         other => other,
     }
 }
@@ -115,10 +114,4 @@ fn is_empty_block(input: &mut impl Read) -> ReadResult<bool> {
         }
     }
     Ok(input.varint()? == 0 && input.varint()? == 0)
-}
-
-/// Appends a packet `Data` up to its block.
-pub fn write_data_head(name: &str, out: &mut Vec<u8>) {
-    put_varint(out, DATA);
-    put_text(out, name);
 }

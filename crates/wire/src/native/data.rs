@@ -86,7 +86,7 @@ impl<R: BufRead> DataReader<R> {
         self.state = DataState::Broken;
         let table = read_head(self.input.raw())?;
         let Some((columns, rows)) = self.input.block(&mut self.decoder)? else {
-            return Err(ReadError::Incomplete.into_error("the data of a statement"));
+            return Err(ReadError::Incomplete(1).into_error("the data of a statement"));
         };
         let is_end = table.is_empty() && columns.is_empty() && rows.num_rows() == 0;
         self.state = if is_end { DataState::Ended } else { DataState::BetweenPackets };

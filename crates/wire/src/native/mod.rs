@@ -16,9 +16,9 @@ mod result_writer;
 mod revision;
 mod server_packet;
 
-pub use client_packet::{ClientPacket, EndOfData, read_end_of_data, write_data_head};
+pub use client_packet::{ClientPacket, EndOfData, read_end_of_data};
 pub use data::{DataBlock, DataReader, DataState};
-pub use hello::{ClientHello, ServerHello, read_addendum, write_addendum};
+pub use hello::{ClientHello, ServerHello, read_addendum};
 pub use query::{ClientInfo, Query, Setting, Stage};
 pub use result_writer::ResultWriter;
 pub use revision::{ADDENDUM as ADDENDUM_REVISION, OLDEST_REVISION, REVISION, negotiated};

@@ -308,7 +308,7 @@ mod tests {
             assert_eq!(read, sample(revision), "{revision}");
             for length in 1..bytes.len() {
                 let result = Query::read(&mut &bytes[1..length], revision);
-                assert!(matches!(result, Err(ReadError::Incomplete)), "{revision}: {length} bytes");
+                assert!(matches!(result, Err(ReadError::Incomplete(_))), "{revision}: {length} bytes");
             }
         }
     }
