@@ -1,9 +1,11 @@
 //! Infers the schema of a file from its first bytes.
 
+use std::fs::File;
 use std::io::{BufReader, Read};
 
 use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType};
 
+use crate::columnar;
 use crate::csv_read::{first_row_end, split_row};
 use crate::header::Header;
 use crate::json::is_rows;
@@ -26,8 +28,12 @@ const MAX_DEPTH: usize = 16;
 /// ..; types are those of the file, or inferred and nullable.
 pub fn infer_schema(format: &str, input: &mut dyn Read, settings: &FormatSettings) -> Result<Columns> {
     let (info, format) = lookup(format)?;
-    if format == Format::Native {
-        return native::columns_of(&mut BufReader::new(input), settings);
+    match format {
+        Format::Native => return native::columns_of(&mut BufReader::new(input), settings),
+        Format::Arrow => return columnar::infer_ipc(input, true),
+        Format::ArrowStream => return columnar::infer_ipc(input, false),
+        Format::Parquet => return columnar::infer_parquet(input),
+        _ => {}
     }
     let mut sample = Vec::new();
     input.take(SAMPLE_BYTES).read_to_end(&mut sample).map_err(Error::of_reading)?;
@@ -59,6 +65,14 @@ pub fn infer_schema(format: &str, input: &mut dyn Read, settings: &FormatSetting
         return Err(Error::new(ErrorCode::CannotExtractTableStructure, what));
     }
     Ok(Columns::new(columns))
+}
+
+/// The schema of a regular file, for a format that [`crate::reads_in_place`].
+pub fn infer_schema_of_file(format: &str, file: File) -> Result<Columns> {
+    match lookup(format)?.1 {
+        Format::Parquet => columnar::infer_parquet_file(file),
+        _ => Err(Error::logical(format!("format {format} is not read in place"))),
+    }
 }
 
 /// The inferred kind of a value.

@@ -1,5 +1,5 @@
-//! Formats of text (TSV, CSV, JSON and others) and of ClickHouse's drivers (Native, RowBinary): parses bytes to column
-//! blocks, and writes blocks as bytes.
+//! Formats of text (TSV, CSV, JSON and others), of ClickHouse's drivers (Native, RowBinary) and of other tools (Arrow,
+//! Parquet): parses bytes to column blocks, and writes blocks as bytes.
 //!
 //! # Where to look
 //!
@@ -9,6 +9,7 @@
 //! - [`compression`]: compressed files and bodies.
 //! - [`native`]: the blocks of Native, also for protocols that send them.
 //! - `binary`: values in binary form, on which Native and RowBinary are built.
+//! - `columnar`: Arrow and Parquet.
 //! - `chunks.rs`: cuts an input into chunks of whole rows, and parses them on one thread or on several.
 //!
 //! # Not here
@@ -19,6 +20,7 @@
 mod binary;
 mod block;
 mod chunks;
+mod columnar;
 pub mod compression;
 mod copy;
 mod csv_read;
@@ -49,10 +51,12 @@ pub use block::{
     Block, BlockReader, BlockSource, BlockWriter, Callbacks, Defaulted, ExpressionEvaluator, Statistics,
     TypeConverter,
 };
+pub use columnar::ColumnarSettings;
 pub use copy::{CopyDirection, CopyOptions};
-pub use infer::infer_schema;
+pub use infer::{infer_schema, infer_schema_of_file};
 pub use registry::{
-    FormatInfo, find, format_of_file_name, formats, open_reader, open_reader_with, open_writer,
+    FormatInfo, find, format_of_file_name, formats, open_file_reader, open_reader, open_reader_with,
+    open_writer, reads_in_place, reads_single_columns,
 };
 pub use settings::{FormatSettings, TextSettings};
 

@@ -36,6 +36,9 @@ const FAITHFUL: &[&str] = &[
     "RowBinary",
     "RowBinaryWithNames",
     "RowBinaryWithNamesAndTypes",
+    "Arrow",
+    "ArrowStream",
+    "Parquet",
 ];
 
 fn every_type() -> Vec<SqlType> {

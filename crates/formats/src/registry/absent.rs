@@ -2,8 +2,6 @@
 
 /// Names, sorted.
 pub(super) const ABSENT: &[&str] = &[
-    "Arrow",
-    "ArrowStream",
     "Avro",
     "AvroConfluent",
     "BSONEachRow",
@@ -25,7 +23,6 @@ pub(super) const ABSENT: &[&str] = &[
     "ODBCDriver2",
     "ORC",
     "PNG",
-    "Parquet",
     "ParquetMetadata",
     "PostgreSQLWire",
     "Prometheus",

@@ -3,41 +3,30 @@
 use basalt_base::{Error, Result};
 
 use super::table::FORMATS;
+use crate::compression::Compression;
 
 /// File extensions that are not a format's own name.
-const ENDINGS: &[(&str, &str)] =
-    &[("json", "JSON"), ("jsonl", "JSONEachRow"), ("ndjson", "JSONEachRow"), ("bin", "RowBinary")];
-
-/// File extensions of ClickHouse's formats that are not supported.
-const OTHER_ENDINGS: &[&str] = &[
-    "arrow",
-    "avro",
-    "bson",
-    "capnp",
-    "feather",
-    "messagepack",
-    "msgpack",
-    "npy",
-    "orc",
-    "parquet",
-    "pb",
-    "prometheus",
-    "protobuf",
+const ENDINGS: &[(&str, &str)] = &[
+    ("feather", "Arrow"),
+    ("json", "JSON"),
+    ("jsonl", "JSONEachRow"),
+    ("ndjson", "JSONEachRow"),
+    ("bin", "RowBinary"),
 ];
 
-/// File extensions of compressed files.
-const COMPRESSIONS: &[&str] = &["br", "bz2", "deflate", "gz", "gzip", "lz4", "snappy", "xz", "zst", "zstd"];
+/// File extensions of ClickHouse's formats that are not supported.
+const OTHER_ENDINGS: &[&str] =
+    &["avro", "bson", "capnp", "messagepack", "msgpack", "npy", "orc", "pb", "prometheus", "protobuf"];
 
-/// The format of a file extension; `None` if it is unknown. Fails if the format is not supported, or the file is
-/// compressed.
+/// The format of a file extension, before that of a compression; `None` if it is unknown. Fails if the format is not
+/// supported.
 pub fn format_of_file_name(name: &str) -> Result<Option<&'static str>> {
-    let Some((_, ending)) = name.rsplit_once('/').map_or(name, |(_, file)| file).rsplit_once('.') else {
+    Compression::of_file_name(name)?;
+    let plain = Compression::plain_file_name(name);
+    let Some((_, ending)) = plain.rsplit_once('/').map_or(plain, |(_, file)| file).rsplit_once('.') else {
         return Ok(None);
     };
     let ending = ending.to_ascii_lowercase();
-    if COMPRESSIONS.contains(&&*ending) {
-        return Err(Error::not_implemented(format!("`{name}`: compression of files (.{ending})")));
-    }
     if OTHER_ENDINGS.contains(&&*ending) {
         return Err(Error::not_implemented(format!("`{name}`: the format of files called .{ending}")));
     }
@@ -67,13 +56,19 @@ mod tests {
             ("a.native", Some("Native")),
             ("a.rowbinary", Some("RowBinary")),
             ("a.bin", Some("RowBinary")),
+            ("a.Arrow", Some("Arrow")),
+            ("a.feather", Some("Arrow")),
+            ("a.parquet", Some("Parquet")),
+            ("a.csv.gz", Some("CSV")),
+            ("a.JSON.ZST", Some("JSON")),
+            ("a.gz", None),
             ("a.txt", None),
             ("/x.csv/a", None),
             ("a", None),
         ] {
             assert_eq!(format_of_file_name(name).unwrap(), format, "{name}");
         }
-        for name in ["a.parquet", "a.csv.gz", "a.json.zst", "a.Arrow"] {
+        for name in ["a.orc", "a.orc.gz", "a.csv.snappy", "a.Avro"] {
             assert_eq!(format_of_file_name(name).unwrap_err().code(), ErrorCode::NotImplemented, "{name}");
         }
     }

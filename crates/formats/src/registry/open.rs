@@ -1,11 +1,13 @@
 //! Opens the reader or writer of a format by its name.
 
+use std::fs::File;
 use std::io::Read;
 
 use basalt_base::{Columns, Error, ErrorCode, Result};
 
 use super::table::{Format, lookup};
 use crate::block::{BlockReader, BlockWriter, Callbacks};
+use crate::columnar::{self, IpcWriter, ParquetInput, ParquetWriter};
 use crate::custom::CustomWriter;
 use crate::header::Header;
 use crate::json::{
@@ -64,6 +66,9 @@ pub fn open_reader_with(
         Format::RowBinary(layout) => row_binary::open(columns, settings, input, layout, callbacks.converter),
         Format::LineAsString(Header::None) => lines::open_lines(columns, settings, input),
         Format::RawBlob => lines::open_blob(columns, settings, input),
+        Format::Arrow => columnar::open_file(columns, settings, input),
+        Format::ArrowStream => columnar::open_stream(columns, settings, input),
+        Format::Parquet => columnar::open_parquet(columns, settings, ParquetInput::Stream(input)),
         Format::One => one_read::open(columns),
         Format::Json(_, Cells::Text)
         | Format::JsonProgress(..)
@@ -79,6 +84,29 @@ pub fn open_reader_with(
             Err(Error::new(ErrorCode::FormatIsNotSuitableForInput, what))
         }
     }
+}
+
+/// Like [`open_reader`], of a regular file, for a format that [`reads_in_place`].
+pub fn open_file_reader(
+    format: &str,
+    columns: &Columns,
+    settings: &FormatSettings,
+    file: File,
+) -> Result<Box<dyn BlockReader>> {
+    match lookup(format)?.1 {
+        Format::Parquet => columnar::open_parquet(columns, settings, ParquetInput::File(file)),
+        _ => open_reader(format, columns, settings, Box::new(file)),
+    }
+}
+
+/// Whether the metadata of `format` are at the end of a file, so that it had better be read in place.
+pub fn reads_in_place(format: &str) -> Result<bool> {
+    Ok(matches!(lookup(format)?.1, Format::Parquet))
+}
+
+/// Whether a reader of `format` finds its columns by name, so that one for some of them reads no others.
+pub fn reads_single_columns(format: &str) -> Result<bool> {
+    Ok(matches!(lookup(format)?.1, Format::Arrow | Format::ArrowStream | Format::Parquet))
 }
 
 /// Opens a writer of `format` for rows of `columns`.
@@ -128,6 +156,9 @@ pub fn open_writer(
         Format::Pretty(frame) => Box::new(PrettyWriter::new(columns, settings, frame)),
         Format::Vertical => Box::new(VerticalWriter::new(columns, settings)),
         Format::RawBlob => Box::new(PlainWriter { columns: columns.clone(), text: settings.text }),
+        Format::Arrow => Box::new(IpcWriter::new(columns, settings, true)?),
+        Format::ArrowStream => Box::new(IpcWriter::new(columns, settings, false)?),
+        Format::Parquet => Box::new(ParquetWriter::new(columns, settings)?),
         Format::Null => Box::new(NullWriter),
         Format::JsonAsString | Format::One | Format::RowBinary(_) => {
             let what = format!("format {} is only read, never written", info.name);

@@ -35,6 +35,9 @@ pub(crate) enum Format {
     Vertical,
     LineAsString(Header),
     RawBlob,
+    Arrow,
+    ArrowStream,
+    Parquet,
     One,
     Null,
 }
@@ -144,6 +147,9 @@ pub(super) const FORMATS: &[(&str, Format, bool, bool)] = &[
     ("LineAsStringWithNamesAndTypes", Format::LineAsString(Header::NamesAndTypes), false, true),
     ("RawBLOB", Format::RawBlob, true, true),
     ("One", Format::One, true, false),
+    ("Arrow", Format::Arrow, true, true),
+    ("ArrowStream", Format::ArrowStream, true, true),
+    ("Parquet", Format::Parquet, true, true),
     ("Null", Format::Null, false, true),
 ];
 

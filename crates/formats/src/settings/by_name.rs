@@ -37,7 +37,8 @@ impl FormatSettings {
                     || self.set_json(name, value)?
                     || self.set_custom(name, value)?
                     || self.set_sql_insert(name, value)?
-                    || self.set_pretty(name, value)?);
+                    || self.set_pretty(name, value)?
+                    || self.columnar.set(name, value)?);
             }
         }
         Ok(true)

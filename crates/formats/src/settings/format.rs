@@ -1,6 +1,7 @@
 //! The settings of readers and writers.
 
 use super::text::{DateTimeInput, TextSettings};
+use crate::columnar::ColumnarSettings;
 
 /// Rows in a reader's block: a little under 2^16, so that a row number fits 16 bits after padding.
 pub const DEFAULT_BLOCK_ROWS: usize = 65_409;
@@ -46,6 +47,7 @@ pub struct FormatSettings {
     pub pretty_row_numbers: bool,
     /// Colour and bold by terminal escapes.
     pub pretty_color: bool,
+    pub columnar: ColumnarSettings,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,6 +156,7 @@ impl Default for FormatSettings {
             pretty_max_value_width: 10_000,
             pretty_row_numbers: true,
             pretty_color: false,
+            columnar: ColumnarSettings::default(),
         }
     }
 }
