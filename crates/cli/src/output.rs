@@ -3,12 +3,10 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Stdout, Write};
 
-use basalt_engine::ErrorCode;
+use basalt_engine::compression::Compressor;
+use basalt_engine::{ErrorCode, Outfile};
 
 use crate::failure::Failure;
-
-/// Extensions that mean compression, which is not supported: no file is better than a wrong one.
-const COMPRESSED: [&str; 7] = ["gz", "zst", "lz4", "xz", "br", "bz2", "snappy"];
 
 /// Standard output of this process.
 pub(crate) struct Output {
@@ -19,6 +17,7 @@ pub(crate) struct Output {
 pub(crate) enum Sink<'a> {
     Stdout(&'a Stdout),
     File(BufWriter<File>),
+    Compressed(BufWriter<File>, Compressor),
     Memory(&'a mut Vec<u8>),
 }
 
@@ -28,18 +27,19 @@ impl Output {
     }
 
     /// Opens `outfile`, which must not exist, or standard output if there is none.
-    pub(crate) fn begin(&mut self, outfile: Option<&str>) -> Result<Sink<'_>, Failure> {
-        let Some(path) = outfile else {
+    pub(crate) fn begin(&mut self, outfile: Option<&Outfile>) -> Result<Sink<'_>, Failure> {
+        let Some(Outfile { path, compression }) = outfile else {
             return Ok(Sink::Stdout(&self.stdout));
         };
-        if let Some(extension) = COMPRESSED.iter().find(|extension| path.ends_with(&format!(".{extension}")))
-        {
-            let what = format!("INTO OUTFILE with compression (.{extension})");
-            return Err(basalt_engine::Error::not_implemented(what).into());
-        }
+        let compressor =
+            compression.map(|(compression, level)| Compressor::new(compression, level)).transpose()?;
         let file = OpenOptions::new().write(true).create_new(true).open(path);
         let file = file.map_err(|e| Failure::with_code(ErrorCode::CannotOpenFile, format!("{path}: {e}")))?;
-        Ok(Sink::File(BufWriter::new(file)))
+        let file = BufWriter::new(file);
+        Ok(match compressor {
+            Some(compressor) => Sink::Compressed(file, compressor),
+            None => Sink::File(file),
+        })
     }
 
     /// Prints a line of the shell itself.
@@ -57,6 +57,11 @@ impl<'a> Sink<'a> {
         let written = match self {
             Sink::Stdout(stdout) => stdout.lock().write_all(bytes),
             Sink::File(file) => file.write_all(bytes),
+            Sink::Compressed(file, compressor) => {
+                let mut compressed = Vec::new();
+                compressor.compress(bytes, &mut compressed)?;
+                file.write_all(&compressed)
+            }
             Sink::Memory(out) => {
                 out.extend_from_slice(bytes);
                 Ok(())
@@ -69,11 +74,18 @@ impl<'a> Sink<'a> {
     pub(crate) fn finish(self) -> Result<(), Failure> {
         let finished = match self {
             Sink::Stdout(stdout) => stdout.lock().flush(),
-            Sink::File(file) => {
-                file.into_inner().map_err(io::IntoInnerError::into_error).and_then(|file| file.sync_all())
+            Sink::File(file) => synced(file),
+            Sink::Compressed(mut file, compressor) => {
+                let mut compressed = Vec::new();
+                compressor.finish(&mut compressed)?;
+                file.write_all(&compressed).and_then(|()| synced(file))
             }
             Sink::Memory(_) => Ok(()),
         };
         finished.map_err(|e| Failure::output(&e))
     }
+}
+
+fn synced(file: BufWriter<File>) -> io::Result<()> {
+    file.into_inner().map_err(io::IntoInnerError::into_error).and_then(|file| file.sync_all())
 }

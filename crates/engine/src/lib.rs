@@ -28,6 +28,7 @@ mod mutation;
 mod named_collections;
 mod names;
 mod outcome;
+mod outfile;
 mod planning;
 mod processes;
 mod provider;
@@ -55,6 +56,7 @@ pub use basalt_formats::{BlockSource, BlockWriter};
 pub use engine::{Engine, EngineOptions};
 pub use inspect::{Inspection, inspect};
 pub use outcome::{Outcome, Progress, ProgressSnapshot, QueryResult, ResultBlock, ResultBytes, Summary};
+pub use outfile::Outfile;
 pub use request::{CancelHandle, ExternalTable, ExternalTableText, Input, Interface, OpenBlocks, Request};
 pub use session::Session;
 

@@ -11,6 +11,8 @@ use basalt_formats::{BlockWriter, FormatSettings, Statistics};
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
+use crate::outfile::Outfile;
+
 /// The time between two lines of figures in formats that show them, while no rows come.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -27,7 +29,7 @@ pub struct QueryResult {
     pub(crate) columns: Columns,
     pub(crate) query_id: String,
     pub(crate) format: String,
-    pub(crate) into_outfile: Option<String>,
+    pub(crate) into_outfile: Option<Outfile>,
     pub(crate) format_settings: FormatSettings,
     pub(crate) blocks: BoxStream<'static, Result<ResultBlock>>,
     pub(crate) status: Arc<QueryStatus>,
@@ -55,9 +57,9 @@ impl QueryResult {
         &self.format
     }
 
-    /// The path of an INTO OUTFILE clause: the caller writes the bytes there.
-    pub fn into_outfile(&self) -> Option<&str> {
-        self.into_outfile.as_deref()
+    /// The file of an INTO OUTFILE clause: the caller writes the bytes there.
+    pub fn into_outfile(&self) -> Option<&Outfile> {
+        self.into_outfile.as_ref()
     }
 
     /// Figures that move while the rows are fetched.

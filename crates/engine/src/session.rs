@@ -8,6 +8,7 @@ use basalt_sql::ast::Statement;
 
 use crate::instance::Instance;
 use crate::names::DEFAULT;
+use crate::outfile::Outfile;
 use crate::session_state::SessionState;
 use crate::settings::Settings;
 use crate::{ExternalTable, ExternalTableText, Outcome, Request, completion, query};
@@ -52,17 +53,18 @@ impl Session {
         Ok(statements)
     }
 
-    /// The path of a statement's INTO OUTFILE clause, and the statement without it, with the FORMAT that the path means:
+    /// The file of a statement's INTO OUTFILE clause, and the statement without it, with the FORMAT that its name means:
     /// for a caller that writes the file itself. `None` if there is no such clause, or the text does not parse.
-    pub fn take_outfile(text: &[u8]) -> Result<Option<(String, Vec<u8>)>> {
+    pub fn take_outfile(text: &[u8]) -> Result<Option<(Outfile, Vec<u8>)>> {
         let Ok(Statement::Query(mut query)) = basalt_sql::parse_statement(text) else {
             return Ok(None);
         };
-        let Some(path) = query.into_outfile.take() else { return Ok(None) };
+        let Some(clause) = query.into_outfile.take() else { return Ok(None) };
+        let outfile = Outfile::of_clause(&clause)?;
         if query.format.is_none() {
-            query.format = Some(query::format_of_outfile(&path)?);
+            query.format = Some(outfile.format()?);
         }
-        Ok(Some((path, Statement::Query(query).to_string().into_bytes())))
+        Ok(Some((outfile, Statement::Query(query).to_string().into_bytes())))
     }
 
     /// The value of a setting for all later statements. Called by whoever opens the session: `readonly` does not forbid

@@ -66,7 +66,6 @@ pub fn plan_query(query: &ast::Query, ctx: &PlannerContext<'_>) -> Result<Planne
         columns: Columns::new(subplan.columns),
         settings: session.into_settings(),
         format: query.format.clone(),
-        into_outfile: query.into_outfile.clone(),
     })
 }
 

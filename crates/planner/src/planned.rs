@@ -16,5 +16,4 @@ pub struct Planned {
     /// Every SETTINGS clause, in the order in which they apply.
     pub settings: Vec<ast::Setting>,
     pub format: Option<String>,
-    pub into_outfile: Option<String>,
 }

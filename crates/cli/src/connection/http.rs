@@ -162,10 +162,10 @@ impl Connection for HttpConnection {
     ) -> Result<Finished, Failure> {
         // The file is on the client's side.
         let mut outfile = None;
-        if let Some((path, text)) = Session::take_outfile(&statement.text)? {
-            (outfile, statement.text) = (Some(path), text);
+        if let Some((file, text)) = Session::take_outfile(&statement.text)? {
+            (outfile, statement.text) = (Some(file), text);
         }
-        self.exchange(statement, || output.begin(outfile.as_deref()), progress)
+        self.exchange(statement, || output.begin(outfile.as_ref()), progress)
     }
 
     fn completions(&mut self) -> Vec<String> {

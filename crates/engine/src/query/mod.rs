@@ -36,4 +36,3 @@ mod update;
 
 pub(crate) use execute::execute;
 pub(crate) use external_table::read_tables;
-pub(crate) use select::format_of_outfile;

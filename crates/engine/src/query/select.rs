@@ -9,7 +9,6 @@ use basalt_base::query::in_query;
 use basalt_base::{Columns, Error, Result, bail};
 use basalt_exec::extremes::Extremes;
 use basalt_exec::rows_before_limit::{is_limited, rows_before_limit};
-use basalt_formats::format_of_file_name;
 use basalt_planner::{Planned, plan_query};
 use basalt_sql::ast;
 use datafusion::logical_expr::LogicalPlan;
@@ -21,6 +20,7 @@ use super::running::Running;
 use crate::context::format_settings;
 use crate::execution::Execution;
 use crate::outcome::{Outcome, QueryResult, ResultBlock};
+use crate::outfile::Outfile;
 use crate::planning::{Physical, PlanningContext, collect, next_block};
 use crate::request::Request;
 
@@ -63,8 +63,8 @@ fn plan_here(
 pub(super) async fn rows(running: Running, ast: ast::Query, request: Request) -> Result<Outcome> {
     let started = start(&running.query, ast, request).await;
     match started {
-        Ok((planned, started, format)) => {
-            Ok(Outcome::Rows(Box::new(hand_over(running, planned, started, format))))
+        Ok((planned, started, target)) => {
+            Ok(Outcome::Rows(Box::new(hand_over(running, planned, started, target))))
         }
         Err(error) => {
             running.finish(Some(&error));
@@ -80,31 +80,34 @@ struct Started {
     stream: SendableRecordBatchStream,
 }
 
+/// How the rows are written, and where.
+struct Target {
+    format: String,
+    outfile: Option<Outfile>,
+}
+
 async fn start(
     query: &Arc<Execution>,
     ast: ast::Query,
     request: Request,
-) -> Result<(Planned, Started, String)> {
-    let format = match (&ast.format, &ast.into_outfile) {
+) -> Result<(Planned, Started, Target)> {
+    let outfile = ast.into_outfile.as_ref().map(Outfile::of_clause).transpose()?;
+    let format = match (&ast.format, &outfile) {
         (Some(format), _) => format.clone(),
-        (None, Some(path)) => format_of_outfile(path)?,
+        (None, Some(outfile)) => outfile.format()?,
         (None, None) => request.default_format,
     };
     let (planned, physical) = plan_to_operators(query, ast, request.parameters).await?;
     query.log_start();
     let (plan, is_limited) = (Arc::clone(&physical.plan), is_limited(&planned.plan));
-    Ok((planned, Started { plan, is_limited, stream: physical.stream()? }, format))
+    let started = Started { plan, is_limited, stream: physical.stream()? };
+    Ok((planned, started, Target { format, outfile }))
 }
 
-/// The format of INTO OUTFILE without FORMAT: by the name of the file, else the default of ClickHouse.
-pub(crate) fn format_of_outfile(path: &str) -> Result<String> {
-    Ok(format_of_file_name(path)?.unwrap_or("TabSeparated").to_owned())
-}
-
-fn hand_over(running: Running, planned: Planned, started: Started, format: String) -> QueryResult {
+fn hand_over(running: Running, planned: Planned, started: Started, target: Target) -> QueryResult {
     let query = Arc::clone(&running.query);
     let (sender, receiver) = mpsc::channel(BLOCKS_WAITING_MAX);
-    let (columns, into_outfile) = (planned.columns.clone(), planned.into_outfile.clone());
+    let columns = planned.columns.clone();
     let status = Arc::clone(query.status());
     let produced = async move {
         let work = produce(&running.query, &planned.columns, planned.totals.as_ref(), started, &sender);
@@ -124,8 +127,8 @@ fn hand_over(running: Running, planned: Planned, started: Started, format: Strin
     QueryResult {
         columns,
         query_id: query.id.clone(),
-        format,
-        into_outfile,
+        format: target.format,
+        into_outfile: target.outfile,
         format_settings: format_settings(&query),
         blocks: Box::pin(received(receiver)),
         status: Arc::clone(query.status()),

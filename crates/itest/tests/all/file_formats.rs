@@ -33,7 +33,7 @@ fn format_of_an_outfile_is_told_by_its_name() {
             assert_eq!(std::fs::read_to_string(&path).expect("was written"), expected, "{name}");
             std::fs::remove_file(&path).expect("it is there");
         }
-        for name in ["x.parquet", "x.arrow", "x.csv.gz", "x.zst"] {
+        for name in ["x.orc", "x.avro", "x.csv.snappy"] {
             let path = dir.path().join(name);
             let refused = ask(&format!("SELECT 1 INTO OUTFILE '{}'", path.display()));
             refused.expect_error("NOT_IMPLEMENTED");
@@ -57,11 +57,73 @@ fn compressed_files_are_told_apart() {
         format!("SELECT * FROM file('{file}', 'TSV', 'a UInt8')"),
         format!("CREATE TABLE t (a UInt8) ENGINE = Memory; INSERT INTO t FROM INFILE '{file}' FORMAT TSV"),
     ] {
-        let text = run(&["local", "--query", &query], b"").expect_error("NOT_IMPLEMENTED");
+        let text = run(&["local", "--query", &query], b"").expect_error("INCORRECT_DATA");
         assert!(text.contains("is compressed (gzip)"), "{text}");
     }
-    let named = run(&["local", "--query", "SELECT * FROM file('/x.csv.gz')"], b"");
-    assert!(named.expect_error("NOT_IMPLEMENTED").contains(".gz"));
+    for query in [
+        format!("SELECT * FROM file('{file}', 'TSV', 'a UInt8', 'gzip')"),
+        format!(
+            "CREATE TABLE t (a UInt8) ENGINE = Memory; INSERT INTO t FROM INFILE '{file}' COMPRESSION 'gzip' FORMAT TSV"
+        ),
+    ] {
+        let text = run(&["local", "--query", &query], b"").expect_error("INCORRECT_DATA");
+        assert!(text.contains("the gzip data are damaged or incomplete"), "{text}");
+    }
+}
+
+#[test]
+fn compressed_files_are_written_and_read_by_name_or_clause() {
+    let dir = tempdir().expect("a directory");
+    for (name, clause, compression) in [
+        ("x.csv.gz", "", "auto"),
+        ("x.csv.zst", " COMPRESSION 'auto' LEVEL 12", "auto"),
+        ("x.csv.br", "", "auto"),
+        ("x.csv.lz4", "", "auto"),
+        ("x.csv.xz", "", "auto"),
+        ("x.csv.bz2", "", "auto"),
+        ("x.csv.deflate", "", "auto"),
+        ("y.csv", " COMPRESSION 'gzip' LEVEL 9", "gzip"),
+        ("z.csv.gz", " COMPRESSION 'none'", "none"),
+    ] {
+        let path = dir.path().join(name);
+        let file = path.display();
+        let query = format!(
+            "SELECT number AS a FROM numbers(5) INTO OUTFILE '{file}'{clause};
+             SELECT sum(c1) FROM file('{file}', 'CSV', 'auto', '{compression}');
+             CREATE TABLE t (a UInt8) ENGINE = Memory;
+             INSERT INTO t FROM INFILE '{file}' COMPRESSION '{compression}';
+             SELECT count() FROM t"
+        );
+        assert_eq!(run(&["local", "--query", &query], b"").expect(), "10\n5\n", "{name}");
+    }
+    let path = dir.path().join("x.csv");
+    let query = format!("SELECT 1 INTO OUTFILE '{}' COMPRESSION 'gzip' LEVEL 10", path.display());
+    run(&["local", "--query", &query], b"").expect_error("BAD_ARGUMENTS");
+    assert!(!path.exists());
+}
+
+#[test]
+fn columnar_files_are_written_and_read_by_name() {
+    let dir = tempdir().expect("a directory");
+    for name in ["x.parquet", "x.arrow", "x.feather", "x.parquet.gz"] {
+        let path = dir.path().join(name);
+        let file = path.display();
+        let query = format!(
+            "SELECT number AS a, toString(number) AS b, toDate('2020-01-01') AS d FROM numbers(200000)
+             INTO OUTFILE '{file}';
+             SELECT sum(a), max(b), any(d) FROM file('{file}');
+             SELECT count() FROM file('{file}');
+             CREATE TABLE t (b UInt32, a String, z UInt8 DEFAULT 7) ENGINE = Memory;
+             INSERT INTO t FROM INFILE '{file}';
+             SELECT sum(b), max(a), min(z) FROM t"
+        );
+        let answer = run(&["local", "--query", &query], b"");
+        assert_eq!(
+            answer.expect(),
+            "19999900000\t99999\t2020-01-01\n200000\n19999900000\t99999\t7\n",
+            "{name}"
+        );
+    }
 }
 
 #[test]

@@ -33,8 +33,8 @@ pub use name::{Ident, ObjectName};
 pub use named_collection::{AlterNamedCollection, CollectionEntry, CreateNamedCollection};
 pub use nested::{flatten_actions, flatten_elements};
 pub use query::{
-    ArrayJoin, Cte, GroupBy, Interpolation, Join, JoinConstraint, JoinKind, JoinStrictness, LimitBy, OrderBy,
-    Query, Select, SetExpr, SetOperator, TableExpr, TableFactor, WithFill,
+    ArrayJoin, Cte, GroupBy, Interpolation, IntoOutfile, Join, JoinConstraint, JoinKind, JoinStrictness,
+    LimitBy, OrderBy, Query, Select, SetExpr, SetOperator, TableExpr, TableFactor, WithFill,
 };
 pub use setting::Setting;
 pub use statement::{

@@ -6,12 +6,20 @@ use super::{Expr, FunctionCall, Ident, ObjectName, SelectItem, Setting, WindowSp
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
     pub body: SetExpr,
-    /// `INTO OUTFILE 'path'`.
-    pub into_outfile: Option<String>,
+    pub into_outfile: Option<IntoOutfile>,
     /// `FORMAT name`.
     pub format: Option<Ident>,
     /// A SETTINGS clause after FORMAT; one inside a SELECT is in [`Select::settings`].
     pub settings: Vec<Setting>,
+}
+
+/// `INTO OUTFILE 'path' [COMPRESSION 'c' [LEVEL n]]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IntoOutfile {
+    pub path: String,
+    pub compression: Option<String>,
+    /// Never without a compression.
+    pub level: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! Queries: SELECTs joined by set operators, WITH, and the clauses after the last SELECT.
 
 use super::cursor::{Cursor, Parsed};
-use crate::ast::{Cte, Query, SetExpr, SetOperator};
+use crate::ast::{Cte, IntoOutfile, Query, SetExpr, SetOperator};
 use crate::lexer::{Symbol, TokenKind};
 
 impl Cursor<'_> {
@@ -35,10 +35,7 @@ impl Cursor<'_> {
     }
 
     fn parse_query_tail(&mut self, body: SetExpr) -> Parsed<Query> {
-        let into_outfile = if self.eat("INTO OUTFILE") { Some(self.parse_string()?) } else { None };
-        if into_outfile.is_some() && self.is_one_of(&["TRUNCATE", "APPEND", "COMPRESSION", "LEVEL", "AND"]) {
-            return Err(self.not_implemented("an option after INTO OUTFILE"));
-        }
+        let into_outfile = if self.eat("INTO OUTFILE") { Some(self.parse_outfile()?) } else { None };
         let format = if self.eat("FORMAT") { Some(self.parse_ident()?) } else { None };
         let settings = if self.eat("SETTINGS") { self.parse_settings()? } else { Vec::new() };
         match body {
@@ -48,6 +45,16 @@ impl Cursor<'_> {
             }
             body => Ok(Query { body, into_outfile, format, settings }),
         }
+    }
+
+    fn parse_outfile(&mut self) -> Parsed<IntoOutfile> {
+        let path = self.parse_string()?;
+        if self.is_one_of(&["TRUNCATE", "APPEND", "AND"]) {
+            return Err(self.not_implemented("TRUNCATE, APPEND or AND STDOUT after INTO OUTFILE"));
+        }
+        let compression = if self.eat("COMPRESSION") { Some(self.parse_string()?) } else { None };
+        let level = if compression.is_some() && self.eat("LEVEL") { Some(self.parse_u64()?) } else { None };
+        Ok(IntoOutfile { path, compression, level })
     }
 
     /// Operands joined by set operators of at least this precedence; INTERSECT binds tighter.

@@ -11,7 +11,11 @@ use crate::ast::{
 impl Display for Query {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.body.fmt(f)?;
-        text_clause(f, "INTO OUTFILE", self.into_outfile.as_ref())?;
+        if let Some(outfile) = &self.into_outfile {
+            text_clause(f, "INTO OUTFILE", Some(&outfile.path))?;
+            text_clause(f, "COMPRESSION", outfile.compression.as_ref())?;
+            outfile.level.map_or(Ok(()), |level| write!(f, " LEVEL {level}"))?;
+        }
         format_clause(f, self.format.as_ref())?;
         ListClause("SETTINGS", &self.settings).fmt(f)
     }

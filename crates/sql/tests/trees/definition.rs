@@ -5,9 +5,9 @@ use basalt_sql::ast::{
     ColumnProperty, CopyFrom, CreateDatabase, CreateDictionary, CreateNamedCollection, CreateTable,
     CreateView, DefaultKind, Describe, DetachObject, DictionaryAttribute, DictionaryLifetime, DropObject,
     EngineCall, Explain, ExplainKind, Expr, FunctionCall, IndexAction, IndexCall, IndexDef, Insert,
-    InsertSource, InsertTarget, KeyValue, KeyValueArgument, Literal, ObjectKind, ObjectName, PartitionAction,
-    PartitionRef, RenamePair, Setting, Show, ShowFilter, ShowWhat, Statement, SystemCommand, TableElement,
-    TableSource, TtlAction, TtlElement, Update,
+    InsertSource, InsertTarget, IntoOutfile, KeyValue, KeyValueArgument, Literal, ObjectKind, ObjectName,
+    PartitionAction, PartitionRef, RenamePair, Setting, Show, ShowFilter, ShowWhat, Statement, SystemCommand,
+    TableElement, TableSource, TtlAction, TtlElement, Update,
 };
 use proptest::prelude::*;
 
@@ -32,7 +32,12 @@ pub(crate) fn statement() -> BoxedStrategy<Statement> {
 }
 
 fn query() -> impl Strategy<Value = basalt_sql::ast::Query> {
-    let outfile = prop::option::weighted(0.1, text());
+    let compression = prop::option::of((text(), prop::option::of(0_u64..30)));
+    let outfile = (text(), compression).prop_map(|(path, compression)| {
+        let (compression, level) = compression.map_or((None, None), |(name, level)| (Some(name), level));
+        IntoOutfile { path, compression, level }
+    });
+    let outfile = prop::option::weighted(0.1, outfile);
     (selection::query(leaf()), outfile, prop::option::of(ident()), settings()).prop_map(
         |(mut query, into_outfile, format, settings)| {
             // Settings without FORMAT or INTO OUTFILE belong to the SELECT.

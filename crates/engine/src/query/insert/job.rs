@@ -147,16 +147,13 @@ impl<'a> Job<'a> {
         format: Option<String>,
         settings: &FormatSettings,
     ) -> Result<Blocks<'_>> {
-        if compression.is_some_and(|name| !matches!(name, "none" | "auto")) {
-            bail!(NotImplemented, "COMPRESSION of an input file is not implemented");
-        }
         let path = self.query.instance.access.user_path(path)?;
         let format = match format {
             Some(format) => format,
             None => format_of_path(&path)?,
         };
-        let file = open_input(&path, &format)?;
-        self.reader_blocks(&format, settings, Box::new(file)).map_err(|error| error.within(path.display()))
+        let file = open_input(&path, &format, compression)?;
+        self.reader_blocks(&format, settings, file).map_err(|error| error.within(path.display()))
     }
 
     /// The rows of a SELECT, converted to the types of the given columns by position.
