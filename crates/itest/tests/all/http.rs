@@ -258,14 +258,42 @@ fn answer_is_compressed_where_the_request_asks_for_it() {
     assert_eq!(gunzip(&gzip.body), plain.body);
 }
 
-/// Uses the program that every machine has.
+#[test]
+fn body_may_be_compressed() {
+    let (_dir, server) = server();
+    let send = |target: &str, encoding: &str, body: &[u8]| {
+        request(server.address(), "POST", target, &[("Content-Encoding", encoding)], body)
+    };
+    send("/", "", b"CREATE TABLE packed (a UInt64) ENGINE = Memory");
+    let rows = (0..100_000).map(|row| format!("{row}\n")).collect::<String>();
+    let data = gzip(&["-c"], rows.as_bytes());
+    assert_eq!(send("/?query=INSERT+INTO+packed+FORMAT+TSV", "gzip", &data).status, 200);
+    let whole = gzip(&["-c"], format!("INSERT INTO packed FORMAT TSV\n{rows}").as_bytes());
+    assert_eq!(send("/", "gzip", &whole).status, 200);
+    let sum = send("/", "gzip", &gzip(&["-c"], b"SELECT sum(a) FROM packed"));
+    assert_eq!(sum.body, b"9999900000\n");
+    let cut = send("/?query=INSERT+INTO+packed+FORMAT+TSV", "gzip", &data[..data.len() - 1]);
+    assert!(cut.status == 400 && String::from_utf8_lossy(&cut.body).contains("INCORRECT_DATA"));
+    assert_eq!(send("/", "compress", b"SELECT 1").status, 501);
+}
+
 fn gunzip(bytes: &[u8]) -> Vec<u8> {
-    let mut gzip =
-        Command::new("gzip").arg("-dc").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gzip");
+    gzip(&["-dc"], bytes)
+}
+
+/// Uses the program that every machine has.
+fn gzip(arguments: &[&str], bytes: &[u8]) -> Vec<u8> {
+    let mut gzip = Command::new("gzip")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("gzip");
     let mut input = gzip.stdin.take().expect("piped");
-    input.write_all(bytes).expect("gzip reads");
-    drop(input);
-    gzip.wait_with_output().expect("gzip ends").stdout
+    std::thread::scope(|scope| {
+        scope.spawn(move || input.write_all(bytes).expect("gzip reads"));
+        gzip.wait_with_output().expect("gzip ends").stdout
+    })
 }
 
 /// KILL QUERY ends a query of another connection, and reports which one.

@@ -23,6 +23,7 @@ use tempfile::{SpooledData, SpooledTempFile};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
+use super::compression;
 use super::frames;
 use super::parameters::Parameters;
 use crate::sessions::Lease;
@@ -114,7 +115,7 @@ pub(super) async fn rows(
         body = frames::compressed(body);
     }
     if let Some(encoding) = parameters.encoding {
-        body = encoding.compress(body).map_err(|e| Error::logical(format!("no encoder: {e}")))?;
+        body = compression::compressed(body, encoding, parameters.compression_level)?;
     }
     let body = computed_here(body);
     let head = Head {

@@ -1,144 +1,105 @@
-//! Content-Encoding of answers: gzip and zstd, piece by piece.
+//! Content-Encoding of answers, piece by piece.
 //!
 //! An answer is compressed if the request accepts it and sets `enable_http_compression=1`. Every piece is flushed, so
 //! that a client can read rows as soon as they are sent.
 
-use std::io::{self, Write};
-
 use axum::body::{Body, BodyDataStream};
 use axum::http::{HeaderMap, header};
+use basalt_engine::Result;
+use basalt_engine::compression::{Compression, Compressor};
 use bytes::Bytes;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use futures::{StreamExt, stream};
 
 use super::parameters;
 
-/// Fast rather than small, so that a query does not wait for compression.
-const GZIP_LEVEL: u32 = 3;
-const ZSTD_LEVEL: i32 = 1;
+/// The encodings of answers, those that ClickHouse prefers first. Pieces of the others cannot be flushed.
+const OFFERED: [Compression; 5] =
+    [Compression::Zstd, Compression::Brotli, Compression::Lz4, Compression::Gzip, Compression::Deflate];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Encoding {
-    Gzip,
-    Zstd,
+/// The best encoding that both the request and this server support.
+pub(super) fn accepted(headers: &HeaderMap) -> Option<Compression> {
+    let accepted = parameters::header(headers, header::ACCEPT_ENCODING.as_str())?;
+    let accepts = |wanted: &str| {
+        accepted.split(',').any(|entry| {
+            let mut parts = entry.split(';').map(str::trim);
+            let refused = entry.replace(' ', "").ends_with(";q=0");
+            parts.next().is_some_and(|name| name.eq_ignore_ascii_case(wanted)) && !refused
+        })
+    };
+    OFFERED.into_iter().find(|compression| accepts(compression.name()))
 }
 
-impl Encoding {
-    /// The best encoding that both the request and this server support.
-    pub(super) fn accepted(headers: &HeaderMap) -> Option<Encoding> {
-        let accepted = parameters::header(headers, header::ACCEPT_ENCODING.as_str())?;
-        let accepts = |wanted: &str| {
-            accepted.split(',').any(|entry| {
-                let mut parts = entry.split(';').map(str::trim);
-                let refused = entry.replace(' ', "").ends_with(";q=0");
-                parts.next().is_some_and(|name| name.eq_ignore_ascii_case(wanted)) && !refused
-            })
-        };
-        [Encoding::Zstd, Encoding::Gzip].into_iter().find(|encoding| accepts(encoding.name()))
-    }
-
-    /// The value of the Content-Encoding header.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Encoding::Gzip => "gzip",
-            Encoding::Zstd => "zstd",
-        }
-    }
-
-    /// The body, compressed.
-    pub(super) fn compress(self, body: Body) -> io::Result<Body> {
-        let encoder = match self {
-            Encoding::Gzip => Encoder::Gzip(GzEncoder::new(Vec::new(), Compression::new(GZIP_LEVEL))),
-            Encoding::Zstd => Encoder::Zstd(zstd::stream::write::Encoder::new(Vec::new(), ZSTD_LEVEL)?),
-        };
-        let state = (body.into_data_stream(), Some(encoder));
-        Ok(Body::from_stream(stream::unfold(state, |(pieces, encoder)| step(pieces, encoder))))
-    }
+/// The body, compressed at `level`, or at the nearest level that there is.
+pub(super) fn compressed(body: Body, compression: Compression, level: u32) -> Result<Body> {
+    let compressor = Compressor::new(compression, level.clamp(1, compression.max_level()))?;
+    let state = (body.into_data_stream(), Some(compressor));
+    Ok(Body::from_stream(stream::unfold(state, |(pieces, compressor)| step(pieces, compressor))))
 }
 
-type State = (BodyDataStream, Option<Encoder>);
+type Sent = Result<Bytes, axum::Error>;
+type State = (BodyDataStream, Option<Compressor>);
 
-async fn step(mut pieces: BodyDataStream, encoder: Option<Encoder>) -> Option<(io::Result<Bytes>, State)> {
-    let mut encoder = encoder?;
+async fn step(mut pieces: BodyDataStream, compressor: Option<Compressor>) -> Option<(Sent, State)> {
+    let mut compressor = compressor?;
+    let mut out = Vec::new();
     match pieces.next().await {
-        Some(Ok(piece)) => Some((encoder.encode(&piece), (pieces, Some(encoder)))),
-        Some(Err(error)) => Some((Err(io::Error::other(error)), (pieces, None))),
-        None => Some((encoder.finish(), (pieces, None))),
-    }
-}
-
-enum Encoder {
-    Gzip(GzEncoder<Vec<u8>>),
-    Zstd(zstd::stream::write::Encoder<'static, Vec<u8>>),
-}
-
-impl Encoder {
-    /// The compressed bytes of the piece, complete.
-    fn encode(&mut self, piece: &[u8]) -> io::Result<Bytes> {
-        let out = match self {
-            Encoder::Gzip(encoder) => {
-                encoder.write_all(piece)?;
-                encoder.flush()?;
-                encoder.get_mut()
-            }
-            Encoder::Zstd(encoder) => {
-                encoder.write_all(piece)?;
-                encoder.flush()?;
-                encoder.get_mut()
-            }
-        };
-        Ok(std::mem::take(out).into())
-    }
-
-    fn finish(self) -> io::Result<Bytes> {
-        match self {
-            Encoder::Gzip(encoder) => encoder.finish().map(Bytes::from),
-            Encoder::Zstd(encoder) => encoder.finish().map(Bytes::from),
+        Some(Ok(piece)) => {
+            let done = compressor.compress(&piece, &mut out).and_then(|()| compressor.flush(&mut out));
+            Some((sent(done, out), (pieces, Some(compressor))))
+        }
+        Some(Err(error)) => Some((Err(error), (pieces, None))),
+        None => {
+            let done = compressor.finish(&mut out);
+            Some((sent(done, out), (pieces, None)))
         }
     }
+}
+
+fn sent(done: Result<()>, out: Vec<u8>) -> Sent {
+    done.map(|()| out.into()).map_err(axum::Error::new)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
+    use std::io::{Cursor, Read};
+
+    use basalt_engine::compression::Decompressor;
 
     use super::*;
 
-    fn accepted(text: &str) -> Option<Encoding> {
+    fn best(text: &str) -> Option<Compression> {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT_ENCODING, text.parse().expect("a header"));
-        Encoding::accepted(&headers)
+        accepted(&headers)
     }
 
     #[test]
     fn best_encoding_that_is_accepted_is_taken() {
-        assert_eq!(accepted("gzip"), Some(Encoding::Gzip));
-        assert_eq!(accepted("deflate, GZIP;q=0.5, zstd"), Some(Encoding::Zstd));
-        assert_eq!(accepted("zstd; q=0, gzip"), Some(Encoding::Gzip));
-        assert_eq!(accepted("br"), None);
-        assert_eq!(Encoding::accepted(&HeaderMap::new()), None);
-    }
-
-    async fn compressed(encoding: Encoding, pieces: &[&'static str]) -> Vec<u8> {
-        let pieces = stream::iter(pieces.to_vec()).map(|piece| Ok::<_, io::Error>(Bytes::from(piece)));
-        let body = encoding.compress(Body::from_stream(pieces)).expect("an encoder");
-        let mut all = Vec::new();
-        let mut pieces = body.into_data_stream();
-        while let Some(piece) = pieces.next().await {
-            all.extend_from_slice(&piece.expect("in memory"));
-        }
-        all
+        assert_eq!(best("gzip"), Some(Compression::Gzip));
+        assert_eq!(best("deflate, GZIP;q=0.5, zstd"), Some(Compression::Zstd));
+        assert_eq!(best("zstd; q=0, gzip"), Some(Compression::Gzip));
+        assert_eq!(best("gzip, deflate, br"), Some(Compression::Brotli));
+        assert_eq!(best("lz4, deflate"), Some(Compression::Lz4));
+        assert_eq!(best("deflate"), Some(Compression::Deflate));
+        assert_eq!(best("snappy"), None);
+        assert_eq!(accepted(&HeaderMap::new()), None);
     }
 
     #[tokio::test]
     async fn pieces_come_back_as_they_were() {
         let pieces = ["one\n", "", "two\n", "three\n"];
-        let mut text = String::new();
-        let gzip = compressed(Encoding::Gzip, &pieces).await;
-        flate2::read::GzDecoder::new(&gzip[..]).read_to_string(&mut text).expect("gzip");
-        assert_eq!(text, pieces.concat());
-        let zstd = compressed(Encoding::Zstd, &pieces).await;
-        assert_eq!(zstd::decode_all(&zstd[..]).expect("zstd"), pieces.concat().as_bytes());
+        for compression in OFFERED {
+            let given = stream::iter(pieces).map(|piece| Ok::<_, std::io::Error>(Bytes::from(piece)));
+            let body = compressed(Body::from_stream(given), compression, 99).expect("a level");
+            let mut all = Vec::new();
+            let mut sent = body.into_data_stream();
+            while let Some(piece) = sent.next().await {
+                all.extend_from_slice(&piece.expect("in memory"));
+            }
+            let mut text = String::new();
+            let mut reader = Decompressor::new(compression, Box::new(Cursor::new(all)));
+            reader.read_to_string(&mut text).expect("whole");
+            assert_eq!(text, pieces.concat(), "{}", compression.name());
+        }
     }
 }

@@ -12,6 +12,7 @@
 //! - `query`: a request from its head to its answer.
 //! - `answer`: a result set as a streamed response.
 //! - `compression`: its Content-Encoding.
+//! - `encoded_body`: the Content-Encoding of a request.
 //! - `frames`: bodies in ClickHouse's compressed frames.
 //! - `form`: requests with a form, and the external tables in it.
 //! - `failure`: an error as a response.
@@ -21,6 +22,7 @@ mod authentication;
 mod body;
 mod compression;
 mod connection;
+mod encoded_body;
 mod failure;
 mod form;
 mod frames;

@@ -5,9 +5,10 @@
 use std::collections::HashMap;
 
 use axum::http::HeaderMap;
+use basalt_engine::compression::Compression;
 use basalt_engine::{Error, ErrorCode, Result};
 
-use super::compression::Encoding;
+use super::compression::accepted;
 use super::query_string;
 use crate::sessions::{self, SessionChoice};
 
@@ -39,7 +40,8 @@ pub(super) struct Parameters {
     pub(super) frames_body: bool,
     /// Whether to compress the answer, if the request accepts it.
     compresses: bool,
-    pub(super) encoding: Option<Encoding>,
+    pub(super) encoding: Option<Compression>,
+    pub(super) compression_level: u32,
 }
 
 impl Parameters {
@@ -61,6 +63,7 @@ impl Parameters {
             frames_body: false,
             compresses: false,
             encoding: None,
+            compression_level: Compression::DEFAULT_LEVEL,
         };
         for (name, value) in query_string::parse(query_string) {
             if name == "query" {
@@ -71,7 +74,7 @@ impl Parameters {
             }
         }
         if parameters.compresses {
-            parameters.encoding = Encoding::accepted(headers);
+            parameters.encoding = accepted(headers);
         }
         if parameters.query_id.is_none() {
             parameters.query_id = header(headers, "x-clickhouse-query-id").filter(|id| !id.is_empty());
@@ -117,10 +120,11 @@ impl Parameters {
             "buffer_size" => self.buffer_bytes = byte_count(&name, &value)?,
             "send_progress_in_http_headers" => self.send_progress = flag(&name, &value)?,
             "enable_http_compression" => self.compresses = flag(&name, &value)?,
-            // These allow features that an answer never has: another level, a stack trace, a quota.
-            "http_zlib_compression_level" | "stacktrace" | "quota_key" => {}
+            "http_zlib_compression_level" => self.compression_level = level(&name, &value)?,
             "compress" => self.frames_answer = flag(&name, &value)?,
             "decompress" => self.frames_body = flag(&name, &value)?,
+            // These allow features that an answer never has: a stack trace, a quota.
+            "stacktrace" | "quota_key" => {}
             _ => match name.strip_prefix("param_") {
                 Some(parameter) => drop(self.substitutions.insert(parameter.to_owned(), value)),
                 None => self.settings.push((name, value)),
@@ -149,6 +153,10 @@ fn flag(name: &str, value: &str) -> Result<bool> {
 
 fn byte_count(name: &str, value: &str) -> Result<u64> {
     value.parse().map_err(|_| bad(name, &format!("is `{value}`, expected a number of bytes")))
+}
+
+fn level(name: &str, value: &str) -> Result<u32> {
+    value.parse().map_err(|_| bad(name, &format!("is `{value}`, expected a level")))
 }
 
 fn bad(name: &str, what: &str) -> Error {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::Request as HttpRequest;
-use axum::http::{Method, header};
+use axum::http::Method;
 use axum::response::Response;
 use basalt_engine::{CancelHandle, Engine, Error, ExternalTableText, Interface, Outcome, Request, Result};
 use uuid::Uuid;
@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::answer::{self, Cancelling};
 use super::parameters::Parameters;
 use super::statement::Statement;
-use super::{HttpState, authentication, failure, form, frames};
+use super::{HttpState, authentication, encoded_body, failure, form, frames};
 use crate::sessions::Lease;
 
 /// Runs the statement of `request`. Errors become responses, too.
@@ -38,7 +38,7 @@ async fn run(
     let shared = &state.shared;
     let credentials = authentication::find(request.headers(), &parameters)?;
     let user = shared.users.authenticate(&credentials.user, &credentials.password)?;
-    refuse_encoded_body(&request)?;
+    let request = encoded_body::decoded(request, &state.encoded).await?;
     let (request, tables) = form(request, &mut parameters).await?;
     let mut session =
         shared.sessions.lease(&user, &parameters.session, || shared.open_session(&user)).await?;
@@ -125,14 +125,5 @@ async fn execute(query: Query) -> Result<Response> {
             let dir = engine.temporary_dir();
             answer::rows(*rows, session, cancelling, &parameters, &dir).await
         }
-    }
-}
-
-fn refuse_encoded_body(request: &HttpRequest) -> Result<()> {
-    match super::parameters::header(request.headers(), header::CONTENT_ENCODING.as_str()) {
-        Some(encoding) if !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity") => {
-            Err(Error::not_implemented(format!("a request body with Content-Encoding `{encoding}`")))
-        }
-        _ => Ok(()),
     }
 }
