@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use basalt_harness::{
     address_text, codec_chain, dict_layout, format_read, native_block, native_packets, part_files, part_meta,
-    regular_expression, segment_file, source_answers, sql_parse,
+    postgres_messages, regular_expression, segment_file, source_answers, sql_parse,
 };
 
 /// How long each harness runs.
@@ -176,6 +176,11 @@ fn any_bytes_are_a_native_block_or_refused() {
 #[test]
 fn any_bytes_are_packets_of_a_client_or_refused() {
     check("native_packets", native_packets::run, &seeds("native_packets"));
+}
+
+#[test]
+fn postgres_messages_survive_any_bytes() {
+    check("postgres_messages", postgres_messages::run, &seeds("postgres_messages"));
 }
 
 #[test]

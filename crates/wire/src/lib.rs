@@ -2,6 +2,7 @@
 //! buffer.
 //!
 //! - [`native`]: ClickHouse's native protocol: reads what clients send, writes what servers answer.
+//! - [`postgres`]: the protocol of PostgreSQL: reads what clients send, writes what servers answer.
 //! - [`frame`]: compressed frames with a checksum, in the native protocol and in HTTP bodies with `decompress=1`.
 //!
 //! # Reading from a socket that does not block
@@ -11,6 +12,7 @@
 
 pub mod frame;
 pub mod native;
+pub mod postgres;
 mod read;
 mod write;
 
