@@ -23,6 +23,7 @@ use crate::dictionaries::{DictionaryList, LoadWaitGraph, load_all, refresh_forev
 use crate::instance::Instance;
 use crate::named_collections::NamedCollections;
 use crate::planning::shared_runtime;
+use crate::postgres_oids::Oids;
 use crate::processes::Processes;
 use crate::query_log::QueryLog;
 use crate::remote_hosts::RemoteHosts;
@@ -173,6 +174,7 @@ fn open_instance(storage: Arc<dyn Storage>, options: EngineOptions) -> Result<Ar
         processes: Processes::new(options.max_concurrent_queries),
         query_log: QueryLog::default(),
         started_us: clock.now_us(),
+        postgres_oids: Oids::default(),
         shared_runtime: shared_runtime(&data_dir.join("tmp"))?,
         access: AccessPolicy {
             user_files_path: options.user_files_path,

@@ -7,14 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use basalt_base::query::{QueryStatus, enter};
 use basalt_base::{Error, Result};
 use basalt_dict::{Dictionaries, Dictionary};
-use basalt_functions::FunctionContext;
+use basalt_functions::{FunctionContext, NoRelations};
 use basalt_sql::ast::ObjectName;
 
 use crate::VERSION;
 use crate::context::QueryContext;
 use crate::dictionaries::{LoadChain, LoadHost, dictionary_for_plan};
 use crate::instance::Instance;
-use crate::names::{ObjectKey, TEMPORARY, split_name};
+use crate::names::{ObjectKey, PUBLIC, TEMPORARY, split_name};
+use crate::postgres_session::version;
 use crate::query_log::QueryLogKind;
 use crate::settings::Settings;
 
@@ -63,8 +64,13 @@ impl Execution {
 
     /// The name of an object that is to be made, with its database.
     pub(crate) fn key_of_new(&self, name: &ObjectName) -> ObjectKey {
-        let database = name.database.as_ref().unwrap_or(&self.database);
-        ObjectKey { database: database.clone(), name: name.name.clone() }
+        let database = match name.database.as_deref() {
+            Some(PUBLIC) if self.postgres.is_some() && !self.instance.catalog().has_database(PUBLIC) => {
+                &self.database
+            }
+            named => named.unwrap_or(&self.database),
+        };
+        ObjectKey { database: database.to_owned(), name: name.name.clone() }
     }
 
     /// Does `work`, which `what` names, on a thread that may block.
@@ -113,7 +119,7 @@ impl Execution {
             current_database: self.database.clone(),
             current_user: self.user.clone(),
             query_id: self.id.clone(),
-            version: VERSION.to_owned(),
+            version: self.postgres.as_ref().map_or_else(|| VERSION.to_owned(), |_| version()),
             uptime_seconds: self.instance.uptime_seconds(),
             dictionaries: Arc::new(QueryDictionaries {
                 instance: Arc::clone(&self.instance),
@@ -121,6 +127,7 @@ impl Execution {
                 query: Arc::clone(self.status()),
             }),
             settings: Arc::new(self.settings.clone()),
+            relations: Arc::new(NoRelations),
         }
     }
 }

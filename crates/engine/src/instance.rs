@@ -14,6 +14,7 @@ use crate::catalog::CatalogStore;
 use crate::context::Services;
 use crate::dictionaries::{CacheDirectories, LoadWaitGraph};
 use crate::named_collections::NamedCollections;
+use crate::postgres_oids::Oids;
 use crate::processes::Processes;
 use crate::query_log::QueryLog;
 use crate::tables::TableOpener;
@@ -27,6 +28,8 @@ pub(crate) struct Instance {
     pub(crate) query_log: QueryLog,
     pub(crate) async_inserts: Arc<AsyncInserts>,
     pub(crate) started_us: u64,
+    /// The numbers of objects in `pg_catalog`.
+    pub(crate) postgres_oids: Oids,
     /// Where queries spill to.
     pub(crate) shared_runtime: RuntimeEnv,
     pub(crate) access: AccessPolicy,

@@ -30,6 +30,9 @@ mod names;
 mod outcome;
 mod outfile;
 mod planning;
+mod postgres_oids;
+mod postgres_session;
+mod postgres_type;
 mod processes;
 mod provider;
 mod query;
@@ -53,10 +56,14 @@ pub use basalt_formats::compression;
 
 pub use arrow::record_batch::RecordBatch;
 pub use basalt_formats::{BlockSource, BlockWriter};
+pub use basalt_sql::postgres;
 pub use engine::{Engine, EngineOptions};
 pub use inspect::{Inspection, inspect};
-pub use outcome::{Outcome, Progress, ProgressSnapshot, QueryResult, ResultBlock, ResultBytes, Summary};
+pub use outcome::{
+    Outcome, PostgresDescription, Progress, ProgressSnapshot, QueryResult, ResultBlock, ResultBytes, Summary,
+};
 pub use outfile::Outfile;
+pub use postgres_type::PostgresType;
 pub use request::{CancelHandle, ExternalTable, ExternalTableText, Input, Interface, OpenBlocks, Request};
 pub use session::Session;
 

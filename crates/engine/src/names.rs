@@ -6,6 +6,10 @@ use basalt_base::{Error, ErrorCode, Result, bail};
 pub(crate) const SYSTEM: &str = "system";
 /// The database of temporary tables of all sessions; each has a unique name there.
 pub(crate) const TEMPORARY: &str = "_temporary_and_external_tables";
+/// The database with the relations that Postgres clients ask.
+pub(crate) const PG_CATALOG: &str = "pg_catalog";
+/// The name by which Postgres clients call the current database.
+pub(crate) const PUBLIC: &str = "public";
 /// The database of a session that named none.
 pub(crate) const DEFAULT: &str = "default";
 

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use arrow::record_batch::RecordBatch;
 use basalt_base::query::{QueryStatus, hand_over, in_query};
-use basalt_base::{Columns, Result};
+use basalt_base::{Columns, Result, SqlType};
 use basalt_formats::{BlockWriter, FormatSettings, Statistics};
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
 use crate::outfile::Outfile;
+use crate::postgres_type::PostgresType;
 
 /// The time between two lines of figures in formats that show them, while no rows come.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
@@ -34,6 +35,19 @@ pub struct QueryResult {
     pub(crate) blocks: BoxStream<'static, Result<ResultBlock>>,
     pub(crate) status: Arc<QueryStatus>,
     pub(crate) progress: Progress,
+    pub(crate) postgres_types: Vec<PostgresType>,
+}
+
+/// A statement of the Postgres dialect as its text and the catalog tell.
+#[derive(Clone, Debug)]
+pub struct PostgresDescription {
+    /// The types of `$1`, `$2` and so on.
+    pub parameters: Vec<SqlType>,
+    /// What these types are in Postgres.
+    pub parameter_types: Vec<PostgresType>,
+    /// `None` for a statement without rows.
+    pub columns: Option<Columns>,
+    pub postgres_types: Vec<PostgresType>,
 }
 
 /// One piece of a result, in this order: blocks, then totals, then extremes.
@@ -50,6 +64,11 @@ impl QueryResult {
 
     pub fn query_id(&self) -> &str {
         &self.query_id
+    }
+
+    /// The types of the columns on the wire of Postgres, in a session of that interface.
+    pub fn postgres_types(&self) -> &[PostgresType] {
+        &self.postgres_types
     }
 
     /// The format of the FORMAT clause, else the request's default.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result};
 use basalt_formats::BlockSource;
+use basalt_sql::postgres::PostgresParameter;
 use tokio::sync::Notify;
 
 /// One statement to run.
@@ -30,6 +31,8 @@ pub struct Request {
     /// As under `readonly = 2`, if the session is not under `readonly` anyway.
     pub reads_only: bool,
     pub cancel: CancelHandle,
+    /// Types and values of `$n`, in a session of the Postgres interface.
+    pub postgres_parameters: Vec<PostgresParameter>,
 }
 
 impl Request {
@@ -46,6 +49,7 @@ impl Request {
             interface: Interface::Local,
             reads_only: false,
             cancel: CancelHandle::default(),
+            postgres_parameters: Vec::new(),
         }
     }
 }
@@ -89,6 +93,7 @@ pub struct ExternalTable {
 pub enum Interface {
     Tcp = 1,
     Http = 2,
+    Postgres = 5,
     Local = 6,
 }
 

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use basalt_base::Result;
 use basalt_sql::ast::Statement;
+use basalt_sql::postgres::PostgresParameter;
 
 use crate::instance::Instance;
 use crate::names::DEFAULT;
 use crate::outfile::Outfile;
+use crate::postgres_session::SETTINGS;
 use crate::session_state::SessionState;
 use crate::settings::Settings;
-use crate::{ExternalTable, ExternalTableText, Outcome, Request, completion, query};
+use crate::{ExternalTable, ExternalTableText, Outcome, PostgresDescription, Request, completion, query};
 
 /// One user's connection to an [`Engine`](crate::Engine). Statements of a session run one at a time.
 pub struct Session {
@@ -27,6 +29,7 @@ impl Session {
             database: DEFAULT.to_owned(),
             user: "default".to_owned(),
             temporary: Arc::default(),
+            postgres: None,
         };
         Session { state }
     }
@@ -96,6 +99,37 @@ impl Session {
     /// The user that this session belongs to; `default` at first.
     pub fn set_user(&mut self, name: &str) {
         name.clone_into(&mut self.state.user);
+    }
+
+    /// From here on, statements are of the Postgres dialect, and mean what they mean there.
+    pub fn start_postgres(&mut self) -> Result<()> {
+        self.state.postgres = Some(Arc::default());
+        SETTINGS.iter().try_for_each(|(name, value)| self.state.settings.set(name, value))
+    }
+
+    /// The value of a variable of a session of the Postgres interface.
+    pub fn postgres_variable(&self, name: &str) -> Option<String> {
+        self.state.postgres.as_ref()?.variable(name)
+    }
+
+    /// The variables of a session of the Postgres interface.
+    pub fn postgres_variables(&self) -> Vec<(String, String)> {
+        self.state.postgres.as_ref().map(|session| session.variables()).unwrap_or_default()
+    }
+
+    /// Gives a variable a value; `None` is the one from the start. Returns its name as it is spelled and the value, or
+    /// `None` if there is no such variable.
+    pub fn set_postgres_variable(&mut self, name: &str, value: Option<&str>) -> Option<(String, String)> {
+        Arc::make_mut(self.state.postgres.as_mut()?).set(name, value)
+    }
+
+    /// The parameters and columns of a statement of the Postgres dialect, which is not run.
+    pub async fn describe_postgres(
+        &mut self,
+        text: &[u8],
+        parameters: &[PostgresParameter],
+    ) -> Result<PostgresDescription> {
+        query::describe(&mut self.state, text, parameters).await
     }
 
     /// Names that complete what a user types: keywords, functions, databases, tables, columns.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use basalt_base::Result;
 
 use crate::instance::Instance;
-use crate::names::SYSTEM;
+use crate::names::{PG_CATALOG, PUBLIC, SYSTEM};
+use crate::postgres_session::PostgresSession;
 use crate::settings::Settings;
 use crate::temporary_tables::TemporaryTables;
 
@@ -19,10 +20,15 @@ pub(crate) struct SessionState {
     pub(crate) database: String,
     pub(crate) user: String,
     pub(crate) temporary: Arc<TemporaryTables>,
+    /// The variables of a session of the Postgres interface, whose dialect its statements have.
+    pub(crate) postgres: Option<Arc<PostgresSession>>,
 }
 
 impl SessionState {
     pub(crate) fn use_database(&mut self, name: &str) -> Result<()> {
+        if self.postgres.is_some() && matches!(name, PG_CATALOG | PUBLIC) {
+            return Ok(());
+        }
         if name != SYSTEM {
             self.instance.catalog().require_database(name)?;
         }

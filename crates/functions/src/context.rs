@@ -23,6 +23,82 @@ pub struct FunctionContext {
     pub uptime_seconds: u32,
     pub dictionaries: Arc<dyn Dictionaries>,
     pub settings: Arc<dyn SettingValues>,
+    pub relations: Arc<dyn Relations>,
+}
+
+/// The objects of the database by the numbers that Postgres' catalog has for them.
+pub trait Relations: Send + Sync {
+    /// The number of an object. Without a schema, `name` is searched in `pg_catalog` and the current database.
+    fn oid_of(&self, kind: ObjectKind, name: &str) -> Option<u32>;
+
+    /// The name of an object, with its schema where the name alone does not find it.
+    fn name_of(&self, kind: ObjectKind, oid: u32) -> Option<String>;
+
+    /// Whether the name of a table alone finds it.
+    fn is_visible(&self, oid: u32) -> bool;
+
+    /// A text about an object; `position` is that of a column, or 0.
+    fn text_of(&self, text: ObjectText, oid: u32, position: i64) -> Option<String>;
+
+    /// The bytes that a table takes on disk.
+    fn bytes_of(&self, oid: u32) -> Option<u64>;
+
+    /// The value of a variable of the session, such as `search_path`.
+    fn variable(&self, name: &str) -> Option<String>;
+
+    /// The databases that names without one are searched in.
+    fn search_path(&self) -> Vec<String>;
+}
+
+/// The kind of an object that has a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ObjectKind {
+    Relation,
+    Type,
+    Namespace,
+    Role,
+}
+
+/// A text about an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectText {
+    Comment,
+    Constraint,
+    Index,
+    View,
+}
+
+/// No objects.
+pub struct NoRelations;
+
+impl Relations for NoRelations {
+    fn oid_of(&self, _kind: ObjectKind, _name: &str) -> Option<u32> {
+        None
+    }
+
+    fn name_of(&self, _kind: ObjectKind, _oid: u32) -> Option<String> {
+        None
+    }
+
+    fn is_visible(&self, _oid: u32) -> bool {
+        true
+    }
+
+    fn text_of(&self, _text: ObjectText, _oid: u32, _position: i64) -> Option<String> {
+        None
+    }
+
+    fn bytes_of(&self, _oid: u32) -> Option<u64> {
+        None
+    }
+
+    fn variable(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    fn search_path(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// The settings of the query, for `getSetting` and for functions that depend on one.

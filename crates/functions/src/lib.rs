@@ -20,7 +20,9 @@ pub mod registry;
 pub mod scalar;
 pub mod set;
 
-pub use context::{FunctionContext, NoSettings, SettingValues};
+pub use context::{
+    FunctionContext, NoRelations, NoSettings, ObjectKind, ObjectText, Relations, SettingValues,
+};
 pub use float_bits::{bits_of_float, float_of_bits};
 pub use native_order::native_order;
 pub use parameter::{bad_parameter, parameter_text};

@@ -48,6 +48,7 @@ fn context() -> FunctionContext {
         uptime_seconds: 0,
         dictionaries: Arc::new(NoDictionaries),
         settings: Arc::new(crate::NoSettings),
+        relations: Arc::new(crate::NoRelations),
     }
 }
 

@@ -61,6 +61,22 @@ impl InProcess {
         self.runtime.block_on(async { tokio::time::timeout(time, answer(session, request)).await.ok() })
     }
 
+    /// Runs a statement to its end, and returns the names of its columns.
+    pub fn columns(&self, session: &mut Session, statement: &str) -> Result<Vec<String>, Error> {
+        self.runtime.block_on(async {
+            let Outcome::Rows(mut rows) = session.execute(Request::new(statement)).await? else {
+                return Ok(Vec::new());
+            };
+            while rows.next().await?.is_some() {}
+            Ok(rows.columns().iter().map(|column| column.name.clone()).collect())
+        })
+    }
+
+    /// The result of work on a session.
+    pub fn wait<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+
     pub fn shutdown(&self) {
         self.runtime.block_on(self.engine.shutdown());
     }

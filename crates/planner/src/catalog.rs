@@ -1,10 +1,10 @@
 //! The interfaces that the planner needs: tables by name, and the rows of a subquery.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
 
 use arrow::record_batch::RecordBatch;
-use basalt_base::{Column, Result, bail};
+use basalt_base::{Column, Result, SqlType, bail};
 use basalt_functions::FunctionContext;
 use basalt_sql::ast;
 use datafusion::logical_expr::{LogicalPlan, TableSource};
@@ -111,4 +111,28 @@ pub struct PlannerContext<'a> {
     pub settings: &'a PlanSettings,
     /// Values of `{name:Type}`, as text.
     pub parameters: &'a HashMap<String, String>,
+    /// The query is of a client of the Postgres interface: see [`PostgresPlanning`].
+    pub postgres: Option<&'a PostgresPlanning>,
+}
+
+/// Planning by Postgres' rules for names: a column wins over an alias except in ORDER BY, and result columns may share
+/// a name. The types of parameters `$n` without a type are found on the way.
+#[derive(Debug, Default)]
+pub struct PostgresPlanning {
+    parameter_types: Mutex<BTreeMap<usize, SqlType>>,
+}
+
+impl PostgresPlanning {
+    /// The types of the parameters whose places tell one, by number.
+    pub fn parameter_types(&self) -> BTreeMap<usize, SqlType> {
+        self.parameter_types.lock().map(|types| types.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn infer(&self, parameter: usize, ty: &SqlType) {
+        if let Ok(mut types) = self.parameter_types.lock()
+            && *ty != SqlType::Nothing
+        {
+            types.entry(parameter).or_insert_with(|| ty.clone());
+        }
+    }
 }

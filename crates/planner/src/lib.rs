@@ -33,7 +33,8 @@ mod session;
 mod subquery_rows;
 
 pub use catalog::{
-    Catalog, PlanSettings, PlannerContext, ResolvedTable, SubqueryRunner, TableColumn, TableOptions,
+    Catalog, PlanSettings, PlannerContext, PostgresPlanning, ResolvedTable, SubqueryRunner, TableColumn,
+    TableOptions,
 };
 pub use group_value::GroupValue;
 pub use inverse_lookup::InverseLookup;
@@ -59,7 +60,9 @@ use crate::session::Session;
 pub fn plan_query(query: &ast::Query, ctx: &PlannerContext<'_>) -> Result<Planned> {
     let session = Session::new(ctx);
     let subplan = select::plan_subquery(&session, &Env::default(), query)?;
-    check_twins(&subplan.columns)?;
+    if ctx.postgres.is_none() {
+        check_twins(&subplan.columns)?;
+    }
     Ok(Planned {
         plan: subplan.plan,
         totals: subplan.totals,

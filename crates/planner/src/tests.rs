@@ -134,6 +134,7 @@ fn functions() -> FunctionContext {
         version: "1".into(),
         uptime_seconds: 1,
         dictionaries: Arc::new(NoDictionaries),
+        relations: Arc::new(basalt_functions::NoRelations),
         settings: Arc::new(basalt_functions::NoSettings),
     }
 }
@@ -152,6 +153,7 @@ fn with_context<T>(act: impl FnOnce(&PlannerContext<'_>) -> T) -> T {
         functions: &functions,
         settings: &settings,
         parameters: &parameters,
+        postgres: None,
     })
 }
 

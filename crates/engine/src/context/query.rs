@@ -15,6 +15,7 @@ use super::services::Services;
 use crate::dictionaries::LoadChain;
 use crate::names::DEFAULT;
 use crate::outcome::Progress;
+use crate::postgres_session::PostgresSession;
 use crate::request::{CancelHandle, Interface};
 use crate::settings::Settings;
 use crate::temporary_tables::TemporaryTables;
@@ -29,6 +30,8 @@ pub(crate) struct QueryContext {
     pub(crate) user: String,
     pub(crate) database: String,
     pub(crate) interface: Interface,
+    /// The variables of its session, if that is one of the Postgres interface.
+    pub(crate) postgres: Option<Arc<PostgresSession>>,
     pub(crate) settings: Settings,
     pub(crate) zone: Zone,
     pub(crate) progress: Progress,
@@ -76,6 +79,7 @@ impl QueryContext {
             user: "default".to_owned(),
             database: DEFAULT.to_owned(),
             interface: Interface::Local,
+            postgres: None,
             zone,
             progress: Progress::default(),
             events: ProfileEvents::default(),
@@ -144,6 +148,13 @@ impl QueryContext {
     #[must_use]
     pub(crate) fn finding(mut self, tables: &Arc<TemporaryTables>) -> QueryContext {
         self.temporary = Arc::clone(tables);
+        self
+    }
+
+    /// By the rules of the Postgres interface, if its session has variables of that.
+    #[must_use]
+    pub(crate) fn of_postgres(mut self, session: Option<Arc<PostgresSession>>) -> QueryContext {
+        self.postgres = session;
         self
     }
 

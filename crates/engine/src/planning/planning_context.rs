@@ -7,7 +7,8 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Result, bail};
 use basalt_functions::FunctionContext;
 use basalt_planner::{
-    Catalog, PlanSettings, PlannerContext, ResolvedTable, SubqueryRunner, TableColumn, TableOptions,
+    Catalog, PlanSettings, PlannerContext, PostgresPlanning, ResolvedTable, SubqueryRunner, TableColumn,
+    TableOptions,
 };
 use basalt_sql::ast::{self, DefaultKind};
 use datafusion::datasource::provider_as_source;
@@ -17,7 +18,7 @@ use super::runtime::collect;
 use super::sample::Sample;
 use crate::catalog::CatalogObject;
 use crate::execution::Execution;
-use crate::names::SYSTEM;
+use crate::names::{PG_CATALOG, SYSTEM};
 use crate::provider::TableScanProvider;
 use crate::tables::Table;
 use crate::{system, table_functions};
@@ -28,6 +29,7 @@ pub(crate) struct PlanningContext {
     functions: FunctionContext,
     settings: PlanSettings,
     parameters: HashMap<String, String>,
+    postgres: Option<PostgresPlanning>,
 }
 
 impl PlanningContext {
@@ -43,11 +45,14 @@ impl PlanningContext {
             max_rows_in_set: query.settings.max_rows_in_set,
             max_subquery_depth: query.settings.max_subquery_depth.min(1000) as usize,
         };
+        let mut functions = query.function_context();
+        functions.relations = Arc::new(system::postgres::QueryRelations::new(query));
         PlanningContext {
             query: Arc::clone(query),
-            functions: query.function_context(),
+            functions,
             settings,
             parameters,
+            postgres: query.postgres.as_ref().map(|_| PostgresPlanning::default()),
         }
     }
 
@@ -58,7 +63,13 @@ impl PlanningContext {
             functions: &self.functions,
             settings: &self.settings,
             parameters: &self.parameters,
+            postgres: self.postgres.as_ref(),
         }
+    }
+
+    /// [`PlanningContext::context`], which finds the types of parameters for `postgres`.
+    pub(crate) fn postgres_context<'a>(&'a self, postgres: &'a PostgresPlanning) -> PlannerContext<'a> {
+        PlannerContext { postgres: Some(postgres), ..self.context() }
     }
 
     fn resolve(&self, table: Arc<dyn Table>) -> ResolvedTable {
@@ -99,6 +110,12 @@ impl PlanningContext {
 impl Catalog for PlanningContext {
     fn table(&self, name: &ast::ObjectName, options: &TableOptions) -> Result<ResolvedTable> {
         let key = self.query.key_of(name);
+        let is_postgres = self.query.postgres.is_some();
+        if key.database == PG_CATALOG
+            || is_postgres && name.database.is_none() && system::postgres::has_table(&name.name)
+        {
+            return Ok(self.resolve(system::postgres::table(&name.name, &self.query)?));
+        }
         if key.database == SYSTEM {
             return Ok(self.resolve(system::table(&name.name, &self.query)?));
         }

@@ -1,9 +1,10 @@
 //! A table as DataFusion sees it: a schema, and a scan with filters.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Schema, SchemaRef};
 use async_trait::async_trait;
 use basalt_base::zone::Zone;
 use basalt_base::{Column, Columns};
@@ -27,6 +28,16 @@ use crate::scan::{
 };
 use crate::tables::Table;
 
+/// The schema of `columns`, with metadata for the fields of some.
+fn with_metadata(columns: &Columns, metadata: &HashMap<String, HashMap<String, String>>) -> SchemaRef {
+    let plain = columns.to_arrow();
+    let fields = plain.fields().iter().map(|field| {
+        let own = metadata.get(field.name()).cloned().unwrap_or_default();
+        field.as_ref().clone().with_metadata(own)
+    });
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
 /// One table in one query.
 pub(crate) struct TableScanProvider {
     table: Arc<dyn Table>,
@@ -42,7 +53,10 @@ pub(crate) struct TableScanProvider {
 impl TableScanProvider {
     pub(crate) fn new(table: Arc<dyn Table>, query: Arc<QueryContext>) -> TableScanProvider {
         let (stored, columns) = (table.definition().stored(), table.scanned());
-        let schema = columns.to_arrow();
+        let schema = match table.field_metadata() {
+            Some(metadata) => with_metadata(&columns, metadata),
+            None => columns.to_arrow(),
+        };
         TableScanProvider { table, stored, columns, schema, query, sample_factor: 1.0 }
     }
 

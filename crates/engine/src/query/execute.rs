@@ -35,7 +35,7 @@ pub(crate) async fn execute(session: &mut SessionState, mut request: Request) ->
     let reading = reading(&request, &settings);
     let parsed = {
         let _entered = enter(Some(Arc::clone(&reading)));
-        parse(&request, &settings).and_then(|statement| checkpoint().map(|()| statement))
+        parse(session, &request, &settings).and_then(|statement| checkpoint().map(|()| statement))
     };
     let statement = match parsed {
         Ok(statement) => statement,
@@ -109,10 +109,13 @@ fn reading(request: &Request, settings: &Settings) -> Arc<QueryStatus> {
     Arc::new(QueryStatus::new(id, request.cancel.flag(), time, memory))
 }
 
-fn parse(request: &Request, settings: &Settings) -> Result<Statement> {
+fn parse(session: &SessionState, request: &Request, settings: &Settings) -> Result<Statement> {
     let (bytes, most) = (request.text.len() as u64, settings.max_query_size);
     if bytes > most {
         bail!(SyntaxError, "the statement has {bytes} bytes, more than max_query_size, {most}");
+    }
+    if session.postgres.is_some() {
+        return Ok(basalt_sql::parse_postgres(&request.text, &request.postgres_parameters)?.statement);
     }
     Ok(basalt_sql::parse_statement_with(&request.text, &request.parameters)?)
 }
@@ -130,7 +133,7 @@ fn text_without_secrets(statement: &Statement) -> Option<String> {
     }
 }
 
-fn context(session: &SessionState, request: &Request, settings: Settings) -> QueryContext {
+pub(super) fn context(session: &SessionState, request: &Request, settings: Settings) -> QueryContext {
     let id = request.query_id.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
     let text = &request.text[..request.text.len().min(TEXT_BYTES_MAX)];
     let (services, cancel) = (session.instance.services(), request.cancel.clone());
@@ -139,7 +142,8 @@ fn context(session: &SessionState, request: &Request, settings: Settings) -> Que
         true => Arc::clone(&session.temporary),
         false => Arc::new(TemporaryTables::of_statement(&session.temporary)),
     };
-    query.asked_by(&session.user, &session.database, request.interface).finding(&tables)
+    let query = query.asked_by(&session.user, &session.database, request.interface);
+    query.finding(&tables).of_postgres(session.postgres.clone())
 }
 
 /// Bytes of a statement that the log and the list of processes keep.

@@ -12,6 +12,7 @@ mod create_table;
 mod create_view;
 mod ddl;
 mod delete;
+mod describe_postgres;
 mod detach;
 mod detach_database;
 mod drop;
@@ -34,5 +35,6 @@ mod system_command;
 mod temporary_table;
 mod update;
 
+pub(crate) use describe_postgres::describe;
 pub(crate) use execute::execute;
 pub(crate) use external_table::read_tables;

@@ -22,6 +22,7 @@ use crate::execution::Execution;
 use crate::outcome::{Outcome, QueryResult, ResultBlock};
 use crate::outfile::Outfile;
 use crate::planning::{Physical, PlanningContext, collect, next_block};
+use crate::postgres_type::PostgresType;
 use crate::request::Request;
 
 /// The most blocks that wait for the caller.
@@ -106,6 +107,10 @@ async fn start(
 
 fn hand_over(running: Running, planned: Planned, started: Started, target: Target) -> QueryResult {
     let query = Arc::clone(&running.query);
+    let postgres_types = match query.postgres {
+        Some(_) => postgres_types(&planned.columns, Some(&planned.plan)),
+        None => Vec::new(),
+    };
     let (sender, receiver) = mpsc::channel(BLOCKS_WAITING_MAX);
     let columns = planned.columns.clone();
     let status = Arc::clone(query.status());
@@ -133,7 +138,15 @@ fn hand_over(running: Running, planned: Planned, started: Started, target: Targe
         blocks: Box::pin(received(receiver)),
         status: Arc::clone(query.status()),
         progress: query.progress.clone(),
+        postgres_types,
     }
+}
+
+/// The types of columns on the wire of Postgres; columns of `pg_catalog` keep theirs through the plan.
+pub(super) fn postgres_types(columns: &Columns, plan: Option<&LogicalPlan>) -> Vec<PostgresType> {
+    let fields = plan.map(|plan| plan.schema().fields().clone());
+    let field = |index: usize| fields.as_ref().and_then(|fields| fields.get(index)).map(AsRef::as_ref);
+    columns.iter().enumerate().map(|(index, column)| PostgresType::of(&column.ty, field(index))).collect()
 }
 
 fn received(receiver: mpsc::Receiver<Result<ResultBlock>>) -> impl Stream<Item = Result<ResultBlock>> {
@@ -153,6 +166,7 @@ pub(super) fn ready_rows(
     running.finish(None);
     let query = Arc::clone(&running.query);
     QueryResult {
+        postgres_types: postgres_types(&columns, None),
         columns,
         query_id: query.id.clone(),
         format: format.unwrap_or_else(|| request.default_format.clone()),

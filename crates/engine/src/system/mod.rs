@@ -19,6 +19,7 @@ mod one;
 mod part_log;
 mod parts;
 mod parts_columns;
+pub(crate) mod postgres;
 mod processes;
 mod query_log;
 mod registry;

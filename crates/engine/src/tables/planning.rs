@@ -62,6 +62,7 @@ pub(super) fn plan_at<T>(
         uptime_seconds: 0,
         dictionaries: Arc::new(Nothing),
         settings: Arc::new(basalt_functions::NoSettings),
+        relations: Arc::new(basalt_functions::NoRelations),
     };
     let settings = PlanSettings { max_subquery_depth: DEPTH_MAX, ..PlanSettings::default() };
     plan(&PlannerContext {
@@ -70,6 +71,7 @@ pub(super) fn plan_at<T>(
         functions: &functions,
         settings: &settings,
         parameters: &HashMap::new(),
+        postgres: None,
     })
 }
 

@@ -1,5 +1,6 @@
 //! The contract of a table: what every engine has. What only some of them can do is in `capability.rs`.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
@@ -99,6 +100,11 @@ pub(crate) trait Table: Send + Sync {
 
     /// The table as FINAL shows it; `None` if merges do not change which rows it has.
     fn as_final(self: Arc<Self>) -> Option<Arc<dyn Table>> {
+        None
+    }
+
+    /// Metadata for fields of the schema of its scans, by column.
+    fn field_metadata(&self) -> Option<&HashMap<String, HashMap<String, String>>> {
         None
     }
 

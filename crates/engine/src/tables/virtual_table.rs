@@ -1,5 +1,6 @@
 //! A table whose rows are made when it is scanned: system tables and table functions.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
@@ -26,6 +27,9 @@ pub(crate) trait FindsRows: Send + Sync {
     fn prefers_large_blocks(&self) -> bool;
 }
 
+/// Metadata of the fields of a schema, by column.
+pub(crate) type FieldMetadata = HashMap<String, HashMap<String, String>>;
+
 type ScanFn = Box<dyn Fn(&ScanRequest) -> Result<Arc<dyn BlockSource>> + Send + Sync>;
 
 /// Columns, and how to make the rows.
@@ -34,6 +38,7 @@ pub(crate) struct VirtualTable {
     definition: Arc<TableDefinition>,
     scan: ScanFn,
     lookup: Option<VirtualLookup>,
+    field_metadata: FieldMetadata,
 }
 
 /// How to find rows by the columns at these positions.
@@ -52,12 +57,24 @@ impl VirtualTable {
         scan: impl Fn(&ScanRequest) -> Result<Arc<dyn BlockSource>> + Send + Sync + 'static,
     ) -> Result<VirtualTable> {
         let definition = virtual_definition(engine, database, name, columns)?;
-        Ok(VirtualTable { engine, definition: Arc::new(definition), scan: Box::new(scan), lookup: None })
+        Ok(VirtualTable {
+            engine,
+            definition: Arc::new(definition),
+            scan: Box::new(scan),
+            lookup: None,
+            field_metadata: FieldMetadata::new(),
+        })
     }
 
     /// The table, with a way to its rows by key: see [`KeyedTable::lookup`].
     pub(crate) fn with_lookup(mut self, key: Vec<usize>, lookup: impl FindsRows + 'static) -> VirtualTable {
         self.lookup = Some(VirtualLookup { key, rows: Box::new(lookup) });
+        self
+    }
+
+    /// The table, with metadata for fields of its schema, by column.
+    pub(crate) fn with_field_metadata(mut self, metadata: FieldMetadata) -> VirtualTable {
+        self.field_metadata = metadata;
         self
     }
 
@@ -150,6 +167,10 @@ impl Table for VirtualTable {
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
         (self.scan)(request)
+    }
+
+    fn field_metadata(&self) -> Option<&FieldMetadata> {
+        Some(&self.field_metadata).filter(|metadata| !metadata.is_empty())
     }
 
     fn as_keyed(&self) -> Option<&dyn KeyedTable> {

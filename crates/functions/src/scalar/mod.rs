@@ -23,6 +23,7 @@ mod number;
 mod operand;
 mod other;
 mod pace;
+mod postgres;
 mod string;
 mod tuple;
 
@@ -52,6 +53,7 @@ pub fn all() -> &'static [&'static dyn ScalarFunction] {
             hash::ALL,
             json::ALL,
             other::ALL,
+            postgres::ALL,
             string::ALL,
             tuple::ALL,
         ]

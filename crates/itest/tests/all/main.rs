@@ -30,6 +30,7 @@ mod memory;
 mod mutations;
 mod native_bad_input;
 mod openflights;
+mod postgres_catalog;
 mod program;
 mod shell;
 mod slow_clients;

@@ -29,8 +29,26 @@ impl Binder<'_> {
         left: &ast::Expr,
         right: &ast::Expr,
     ) -> Result<BoundExpr> {
-        let (left, right) = (self.bind(left)?, self.bind(right)?);
-        self.compare(op, left, right)
+        let (left_value, right_value) = (self.bind(left)?, self.bind(right)?);
+        self.infer_parameter(left, &right_value.ty);
+        self.infer_parameter(right, &left_value.ty);
+        let (left_value, right_value) = match (self.array_literal(left), self.array_literal(right)) {
+            (Some(array), _) if holds_list(&right_value.ty) => (self.bind(&array)?, right_value),
+            (_, Some(array)) if holds_list(&left_value.ty) => (left_value, self.bind(&array)?),
+            _ => (left_value, right_value),
+        };
+        self.compare(op, left_value, right_value)
+    }
+
+    /// `'{1,2}'` in the dialect of Postgres, as the text of an array of ours.
+    fn array_literal(&self, expr: &ast::Expr) -> Option<ast::Expr> {
+        self.session.ctx.postgres?;
+        match expr {
+            ast::Expr::Literal(ast::Literal::String(text)) if text.starts_with(b"{") => {
+                Some(ast::Expr::Literal(ast::Literal::String(basalt_sql::postgres_array_literal(text))))
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn compare(&self, op: Operator, left: BoundExpr, right: BoundExpr) -> Result<BoundExpr> {

@@ -52,6 +52,9 @@ impl Binder<'_> {
         let Some(expr) = self.aliases.get(name) else {
             return Ok(None);
         };
+        if self.session.ctx.postgres.is_some() && self.scope.find(parts)?.is_some() {
+            return Ok(None);
+        }
         // `t.a` with a table `t` and an alias `t`: the column.
         if parts.len() > 1 && self.scope.find(parts)?.is_some_and(|found| found.qualifier_parts > 0) {
             return Ok(None);

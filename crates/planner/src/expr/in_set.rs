@@ -33,6 +33,9 @@ impl Binder<'_> {
     pub(super) fn bind_in(&self, operand: &ast::Expr, right: &ast::Expr, negated: bool) -> Result<BoundExpr> {
         let left = self.left_columns(operand)?;
         let kinds: Vec<_> = left.iter().map(BoundExpr::kind).collect();
+        if let (ast::Expr::Tuple(members), [only]) = (right, left.as_slice()) {
+            members.iter().for_each(|member| self.infer_parameter(member, &only.ty));
+        }
         Ok(self.bind_membership(left, right, negated)?.low_cardinality_as(&kinds))
     }
 

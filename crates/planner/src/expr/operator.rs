@@ -43,8 +43,10 @@ impl Binder<'_> {
             BinaryOp::IsDistinctFrom => comparison(Operator::IsDistinctFrom),
             BinaryOp::IsNotDistinctFrom => comparison(Operator::IsNotDistinctFrom),
             BinaryOp::Plus | BinaryOp::Minus => {
-                let (left, right) = (self.bind(left)?, self.bind(right)?);
-                self.sum(op, left, right)
+                let (left_value, right_value) = (self.bind(left)?, self.bind(right)?);
+                self.infer_parameter(left, &right_value.ty);
+                self.infer_parameter(right, &left_value.ty);
+                self.sum(op, left_value, right_value)
             }
             BinaryOp::Concat => {
                 let operands = chain(op, left, right);
@@ -53,8 +55,10 @@ impl Binder<'_> {
                 self.call("concat", operands)
             }
             other => {
-                let operands = vec![self.bind(left)?, self.bind(right)?];
-                self.call(function_of(other), operands)
+                let (left_value, right_value) = (self.bind(left)?, self.bind(right)?);
+                self.infer_parameter(left, &right_value.ty);
+                self.infer_parameter(right, &left_value.ty);
+                self.call(function_of(other), vec![left_value, right_value])
             }
         }
     }
@@ -86,6 +90,8 @@ impl Binder<'_> {
         negated: bool,
     ) -> Result<BoundExpr> {
         let operand = self.bind(operand)?;
+        self.infer_parameter(low, &operand.ty);
+        self.infer_parameter(high, &operand.ty);
         let (low, high) = (self.bind(low)?, self.bind(high)?);
         let (below, above) =
             if negated { (Operator::Lt, Operator::Gt) } else { (Operator::GtEq, Operator::LtEq) };

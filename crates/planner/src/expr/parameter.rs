@@ -1,15 +1,31 @@
 //! Query parameters: `{name:Type}`.
 
-use basalt_base::{Error, ErrorCode, Result};
+use basalt_base::{Error, ErrorCode, Result, SqlType};
 use basalt_functions::{bad_parameter, parameter_text};
-use basalt_sql::ast::TypeName;
+use basalt_sql::ast::{Expr, TypeName};
 
 use super::{Binder, convert, literal};
 use crate::bound_expr::BoundExpr;
 
+/// The type of a parameter `$n` that has none: it takes that of the values next to it.
+const UNKNOWN: &str = "Unknown";
+
 impl Binder<'_> {
+    /// If `operand` is a parameter without a type, it has that of `other`, which it is combined with.
+    pub(super) fn infer_parameter(&self, operand: &Expr, other: &SqlType) {
+        if let (Expr::Parameter { name, ty }, Some(postgres)) = (operand, self.session.ctx.postgres)
+            && ty.name == UNKNOWN
+            && let Ok(number) = name.parse()
+        {
+            postgres.infer(number, other.stripped());
+        }
+    }
+
     /// `{name:Type}`: the text given with the query, as a value of that type.
     pub(super) fn bind_parameter(&self, name: &str, ty: &TypeName) -> Result<BoundExpr> {
+        if self.session.ctx.postgres.is_some() && ty.name == UNKNOWN {
+            return Ok(BoundExpr::null());
+        }
         let Some(text) = self.session.ctx.parameters.get(name) else {
             return Err(Error::new(
                 ErrorCode::UnknownQueryParameter,

@@ -14,6 +14,17 @@ use crate::correlated;
 use crate::expr::Binder;
 use crate::session::Session;
 
+/// By Postgres' rules, a bare name in ORDER BY is a column of the result, if there is one of that name.
+fn output_column(binder: &Binder<'_>, expr: &ast::Expr, items: &[Item]) -> Option<BoundExpr> {
+    binder.session.ctx.postgres?;
+    match expr {
+        ast::Expr::Identifier(parts) if parts.len() == 1 => {
+            items.iter().find(|item| item.name == parts[0]).map(|item| item.bound.clone())
+        }
+        _ => None,
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct BoundClauses {
     pub(super) items: Vec<Item>,
@@ -32,7 +43,10 @@ impl BoundClauses {
         let (having, qualify) = (condition(&select.having)?, condition(&select.qualify)?);
         let mut order_keys = Vec::with_capacity(select.order_by.len());
         for order in &select.order_by {
-            let key = order_by::bind_key(binder, &order.expr, &items, "ORDER BY")?;
+            let key = match output_column(binder, &order.expr, &items) {
+                Some(key) => key,
+                None => order_by::bind_key(binder, &order.expr, &items, "ORDER BY")?,
+            };
             order_keys.push((key, order.clone()));
         }
         if select.order_by_all {

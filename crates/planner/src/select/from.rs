@@ -59,10 +59,12 @@ fn plan_factor(session: &Session<'_>, env: &Env, factor: &ast::TableFactor) -> R
             }
             let options = TableOptions { is_final: *is_final, sample: sample.clone() };
             let resolved = session.ctx.catalog.table(name, &options)?;
+            // By Postgres' rules, an alias hides the table's own name for good.
+            let keeps_name = alias.is_some() && session.ctx.postgres.is_none();
             let table = ScopeTable {
                 database: name.database.clone(),
                 name: alias.clone().unwrap_or_else(|| name.name.clone()),
-                original: alias.is_some().then(|| name.name.clone()),
+                original: keeps_name.then(|| name.name.clone()),
                 has_prewhere: false,
             };
             plan_resolved(session, resolved, table)

@@ -39,7 +39,7 @@ fn plan_select(session: &Session<'_>, env: &Env, select: &ast::Select) -> Result
     refuse_missing(select)?;
     let _settings = session.enter_settings(&select.settings)?;
     let env = &env.extended(&select.with);
-    let aliases = aliases_of(env, select)?;
+    let aliases = aliases_of(env, select, session.ctx.postgres.is_some())?;
     let names = FromNames { env, aliases: &aliases };
     let relation = from::plan(session, names, select.from.as_ref())?;
     if select.prewhere.is_some() {
@@ -127,7 +127,7 @@ fn check_prewhere(scope: &Scope) -> Result<()> {
 }
 
 /// Every alias of this SELECT: from WITH, the list, and `(x AS name)` anywhere.
-fn aliases_of(env: &Env, select: &ast::Select) -> Result<Aliases> {
+fn aliases_of(env: &Env, select: &ast::Select, is_postgres: bool) -> Result<Aliases> {
     let mut own = Aliases::default();
     for cte in &select.with {
         if let ast::Cte::Expr { name, value } = cte {
@@ -136,8 +136,11 @@ fn aliases_of(env: &Env, select: &ast::Select) -> Result<Aliases> {
     }
     for item in &select.items {
         items::collect_aliases(&item.expr, &mut own)?;
-        if let Some(alias) = &item.alias {
-            own.define(alias, Rc::new(item.expr.clone()))?;
+        match &item.alias {
+            // By Postgres' rules, columns of the result may share a name.
+            Some(alias) if is_postgres && own.get(alias).is_some() => {}
+            Some(alias) => own.define(alias, Rc::new(item.expr.clone()))?,
+            None => {}
         }
     }
     let conditions = select.prewhere.iter().chain(&select.filter).chain(&select.having);

@@ -106,7 +106,6 @@ async fn execute(query: Query) -> Result<Response> {
     let cancelling = Cancelling::new(cancel.clone());
     let external_tables = session.read_tables(tables).await?;
     let outcome = session.execute(Request {
-        text,
         input,
         external_tables,
         query_id: Some(query_id),
@@ -116,6 +115,7 @@ async fn execute(query: Query) -> Result<Response> {
         interface: Interface::Http,
         reads_only,
         cancel,
+        ..Request::new(text)
     });
     let outcome = outcome.await?;
     drop(room);

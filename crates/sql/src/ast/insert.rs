@@ -38,12 +38,13 @@ pub enum InsertSource {
     },
 }
 
-/// `COPY table [(columns)] FROM 'path' [WITH] (FORMAT csv, DELIMITER ',')`.
+/// `COPY table [(columns)] FROM {'path' | STDIN} [WITH] (FORMAT csv, DELIMITER ',')`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CopyFrom {
     pub table: ObjectName,
     pub columns: Vec<Ident>,
-    pub path: String,
+    /// `None`: STDIN, the data that the client sends apart.
+    pub path: Option<String>,
     /// Names in lower case; a bare option has the value `true`.
     pub options: Vec<Setting>,
 }

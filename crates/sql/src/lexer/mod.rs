@@ -8,21 +8,24 @@ mod quoted;
 mod token;
 
 pub(crate) use number::number_end;
-pub(crate) use quoted::{heredoc_body, unquote};
+pub(crate) use quoted::{heredoc_body, unquote, unquote_postgres};
 pub(crate) use token::{LexFault, Symbol, Token, TokenKind};
+
+use crate::dialect::Dialect;
 
 /// Reads one token after another from a text, on demand.
 #[derive(Debug)]
 pub(crate) struct Lexer<'a> {
     source: &'a [u8],
     position: usize,
+    dialect: Dialect,
     /// The previous token, which decides whether `.1` is a number or an access to a tuple.
     previous: Option<TokenKind>,
 }
 
 impl<'a> Lexer<'a> {
-    pub(crate) fn new(source: &'a [u8], position: usize) -> Lexer<'a> {
-        Lexer { source, position, previous: None }
+    pub(crate) fn new(source: &'a [u8], position: usize, dialect: Dialect) -> Lexer<'a> {
+        Lexer { source, position, dialect, previous: None }
     }
 
     /// The next token; always `End` once the text is used up.
@@ -101,8 +104,12 @@ impl<'a> Lexer<'a> {
             return TokenKind::End;
         };
         match first {
-            b'\'' => self.scan_quoted(first, TokenKind::String),
-            b'"' | b'`' => self.scan_quoted(first, TokenKind::QuotedName),
+            b'\'' => self.scan_quoted(self.quoted_end(first), TokenKind::String),
+            b'"' | b'`' => self.scan_quoted(self.quoted_end(first), TokenKind::QuotedName),
+            b'E' | b'e' if self.dialect == Dialect::Postgres && self.at(1) == Some(b'\'') => {
+                let end = quoted::quoted_end(self.source, self.position + 1, b'\'');
+                self.scan_quoted(end, TokenKind::String)
+            }
             b'0'..=b'9' => self.scan_number(),
             b'.' if self.at(1).is_some_and(|byte| byte.is_ascii_digit()) && !self.follows_operand() => {
                 self.scan_number()
@@ -128,8 +135,9 @@ impl<'a> Lexer<'a> {
         )
     }
 
-    fn scan_quoted(&mut self, quote: u8, kind: TokenKind) -> TokenKind {
-        match quoted::quoted_end(self.source, self.position, quote) {
+    /// `end` is where the quoted text ends, if it does.
+    fn scan_quoted(&mut self, end: Option<usize>, kind: TokenKind) -> TokenKind {
+        match end {
             Some(end) => {
                 self.position = end;
                 kind
@@ -138,6 +146,15 @@ impl<'a> Lexer<'a> {
                 self.position = self.source.len();
                 TokenKind::Fault(LexFault::UnclosedQuote)
             }
+        }
+    }
+
+    /// The end of a text in quotes, by the rules of the dialect.
+    fn quoted_end(&self, quote: u8) -> Option<usize> {
+        match (self.dialect, quote) {
+            // Postgres undoes no backslash but in E'..'; names in backticks are ClickHouse's.
+            (Dialect::Postgres, b'\'' | b'"') => quoted::plain_end(self.source, self.position, quote),
+            _ => quoted::quoted_end(self.source, self.position, quote),
         }
     }
 
@@ -179,11 +196,11 @@ impl<'a> Lexer<'a> {
 
     fn scan_symbol(&mut self) -> TokenKind {
         match token::symbol_at(&self.source[self.position..]) {
-            Some((symbol, length)) => {
+            Some((symbol, length)) if self.dialect == Dialect::Postgres || !symbol.is_postgres() => {
                 self.position += length;
                 TokenKind::Symbol(symbol)
             }
-            None => {
+            _ => {
                 self.position += 1;
                 TokenKind::Fault(LexFault::UnknownByte)
             }
@@ -200,7 +217,7 @@ mod tests {
     use super::*;
 
     fn check(source: &str, expected: &[(&str, TokenKind)]) {
-        let mut lexer = Lexer::new(source.as_bytes(), 0);
+        let mut lexer = Lexer::new(source.as_bytes(), 0, Dialect::ClickHouse);
         let mut found = Vec::new();
         loop {
             let token = lexer.next_token();

@@ -17,6 +17,38 @@ pub(super) fn quoted_end(source: &[u8], start: usize, quote: u8) -> Option<usize
     }
 }
 
+/// The byte after the closing quote of the text that starts at `start`, where only doubling escapes the quote.
+pub(super) fn plain_end(source: &[u8], start: usize, quote: u8) -> Option<usize> {
+    let mut position = start + 1;
+    loop {
+        position += memchr::memchr(quote, source.get(position..)?)?;
+        if source.get(position + 1) != Some(&quote) {
+            return Some(position + 1);
+        }
+        position += 2;
+    }
+}
+
+/// The bytes of a quoted token of the Postgres dialect: `'..'` and `".."` without escapes, or `E'..'` with them.
+pub(crate) fn unquote_postgres(token: &[u8]) -> Vec<u8> {
+    match token {
+        [b'E' | b'e', rest @ ..] => unquote(rest),
+        [quote @ (b'\'' | b'"'), body @ .., _] => undouble(body, *quote),
+        _ => unquote(token),
+    }
+}
+
+fn undouble(body: &[u8], quote: u8) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(body.len());
+    let mut rest = body;
+    while let Some(length) = memchr::memchr(quote, rest) {
+        bytes.extend_from_slice(&rest[..=length]);
+        rest = rest.get(length + 2..).unwrap_or_default();
+    }
+    bytes.extend_from_slice(rest);
+    bytes
+}
+
 /// The bytes of a quoted token, escapes undone. `token` has its quotes.
 pub(crate) fn unquote(token: &[u8]) -> Vec<u8> {
     let Some((&quote, body)) = token.split_first() else {

@@ -63,6 +63,10 @@ macro_rules! symbols {
 }
 
 symbols! {
+    NotMatchesAnyCase "!~*"
+    NotMatches "!~"
+    MatchesAnyCase "~*"
+    Matches "~"
     NullSafeEqual "<=>"
     Arrow "->"
     DoubleColon "::"
@@ -89,6 +93,16 @@ symbols! {
     Equal "="
     Less "<"
     Greater ">"
+}
+
+impl Symbol {
+    /// Whether it means nothing in ClickHouse's dialect.
+    pub(super) fn is_postgres(self) -> bool {
+        matches!(
+            self,
+            Symbol::Matches | Symbol::MatchesAnyCase | Symbol::NotMatches | Symbol::NotMatchesAnyCase
+        )
+    }
 }
 
 /// Second spellings of symbols.

@@ -18,12 +18,15 @@ impl Cursor<'_> {
             return Err(self.not_implemented("COPY .. TO"));
         }
         self.expect("FROM")?;
+        let is_sent = self.is_postgres() && self.eat("STDIN");
         if self.is_one_of(&["STDIN", "PROGRAM"]) {
             return Err(self.not_implemented("COPY from anything but a file"));
         }
-        let path = self.parse_string()?;
+        let path = if is_sent { None } else { Some(self.parse_string()?) };
         let _noise = self.eat("WITH");
-        let options = if self.is_symbol(Symbol::OpenParen) {
+        let options = if self.is_postgres() {
+            self.parse_copy_options()?
+        } else if self.is_symbol(Symbol::OpenParen) {
             self.parse_parenthesized(Cursor::parse_copy_option)?
         } else {
             let mut options = Vec::new();
@@ -36,7 +39,7 @@ impl Cursor<'_> {
     }
 
     /// `NAME`, `NAME word` or `NAME literal`.
-    fn parse_copy_option(&mut self) -> Parsed<Setting> {
+    pub(super) fn parse_copy_option(&mut self) -> Parsed<Setting> {
         let name = self.parse_ident()?.to_ascii_lowercase();
         let valued = !matches!(self.peek_kind(), TokenKind::Symbol(Symbol::Comma | Symbol::CloseParen))
             && !self.at_statement_end();

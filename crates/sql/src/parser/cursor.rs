@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use super::postgres::PostgresState;
+use crate::dialect::Dialect;
 use crate::error::{Failure, ParseErrorKind};
-use crate::lexer::{Lexer, Symbol, Token, TokenKind};
+use crate::lexer::{Lexer, Symbol, Token, TokenKind, unquote, unquote_postgres};
 
 /// How deep expressions, queries and types may nest.
 pub(super) const NESTING_MAX: usize = 200;
@@ -21,6 +23,8 @@ pub(super) struct Cursor<'a> {
     lexer: Lexer<'a>,
     /// The values of query parameters, if they are known.
     parameters: Option<&'a HashMap<String, String>>,
+    /// What the Postgres dialect needs; `None` in ClickHouse's.
+    pub(super) postgres: Option<PostgresState<'a>>,
     /// The tokens read so far; `index` is the next to be taken.
     tokens: Vec<Token>,
     index: usize,
@@ -36,14 +40,38 @@ impl<'a> Cursor<'a> {
     pub(super) fn new(source: &'a [u8], position: usize) -> Cursor<'a> {
         Cursor {
             source,
-            lexer: Lexer::new(source, position),
+            lexer: Lexer::new(source, position, Dialect::ClickHouse),
             parameters: None,
+            postgres: None,
             tokens: Vec::new(),
             index: 0,
             expected: Vec::new(),
             expected_at: 0,
             depth: 0,
             reach: 0,
+        }
+    }
+
+    /// Reads the Postgres dialect. No token may have been read before.
+    pub(super) fn with_postgres(mut self, state: PostgresState<'a>, position: usize) -> Cursor<'a> {
+        self.postgres = Some(state);
+        self.lexer = Lexer::new(self.source, position, Dialect::Postgres);
+        self
+    }
+
+    pub(super) fn dialect(&self) -> Dialect {
+        if self.postgres.is_some() { Dialect::Postgres } else { Dialect::ClickHouse }
+    }
+
+    pub(super) fn is_postgres(&self) -> bool {
+        self.postgres.is_some()
+    }
+
+    /// The bytes of a quoted token, by the rules of the dialect.
+    pub(super) fn unquoted(&self, token: Token) -> Vec<u8> {
+        match self.dialect() {
+            Dialect::ClickHouse => unquote(self.text(token)),
+            Dialect::Postgres => unquote_postgres(self.text(token)),
         }
     }
 
@@ -87,7 +115,7 @@ impl<'a> Cursor<'a> {
         if open.kind != TokenKind::Symbol(Symbol::OpenBrace) {
             return None;
         }
-        let mut lexer = Lexer::new(self.source, open.end);
+        let mut lexer = Lexer::new(self.source, open.end, self.dialect());
         let name = lexer.next_token();
         let (colon, ty, close) = (lexer.next_token(), lexer.next_token(), lexer.next_token());
         let is_parameter = name.kind == TokenKind::Word
@@ -282,7 +310,7 @@ impl<'a> Cursor<'a> {
     /// Continues after `position` and drops the tokens read beyond it.
     pub(super) fn jump(&mut self, position: usize) {
         self.tokens.truncate(self.index);
-        self.lexer = Lexer::new(self.source, position.min(self.source.len()));
+        self.lexer = Lexer::new(self.source, position.min(self.source.len()), self.dialect());
     }
 
     /// `bytes` as text; `what` names it in the failure.

@@ -1,7 +1,7 @@
 //! The column list of a table: columns, column groups, indexes, constraints, projections.
 
 use super::cursor::{Cursor, Parsed};
-use crate::ast::{ColumnDef, DefaultKind, IndexDef, TableElement};
+use crate::ast::{ColumnDef, DefaultKind, IndexDef, TableElement, TypeName};
 use crate::lexer::{Symbol, TokenKind};
 
 /// Words after the name of a column that are not its type.
@@ -98,7 +98,7 @@ impl Cursor<'_> {
     pub(super) fn parse_column(&mut self) -> Parsed<(ColumnDef, bool)> {
         let name = self.parse_column_name()?;
         let typed = matches!(self.peek_kind(), TokenKind::Word | TokenKind::QuotedName);
-        let ty = if typed && !self.is_one_of(NOT_A_TYPE) { Some(self.parse_type()?) } else { None };
+        let ty = if typed && !self.is_one_of(NOT_A_TYPE) { Some(self.parse_type_of_column()?) } else { None };
         let mut column = ColumnDef::new(name, ty);
         let mut is_key = false;
         while self.parse_column_clause(&mut column, &mut is_key)? {}
@@ -113,6 +113,10 @@ impl Cursor<'_> {
             return Err(self.unexpected());
         }
         Ok((column, is_key))
+    }
+
+    fn parse_type_of_column(&mut self) -> Parsed<TypeName> {
+        if self.is_postgres() { self.parse_column_type() } else { self.parse_type() }
     }
 
     fn parse_column_clause(&mut self, column: &mut ColumnDef, is_key: &mut bool) -> Parsed<bool> {

@@ -4,6 +4,7 @@
 //! `||`, `+ -`, `* / %`, unary minus, then `[]`, `.`, `::`. These are ClickHouse's priorities.
 
 use super::cursor::{Cursor, Parsed};
+use super::postgres::PostgresOperator;
 use crate::ast::{BinaryOp, Expr, Ident, Lambda, UnaryOp};
 use crate::lexer::{Symbol, TokenKind};
 
@@ -42,11 +43,20 @@ pub(crate) mod power {
 /// An operator between two operands, or after one.
 enum Infix {
     Binary(BinaryOp),
-    Between { negated: bool },
-    In { negated: bool, global: bool },
-    IsNull { negated: bool },
+    Between {
+        negated: bool,
+    },
+    In {
+        negated: bool,
+        global: bool,
+    },
+    IsNull {
+        negated: bool,
+    },
     Ternary,
     Lambda,
+    /// An operator of the Postgres dialect.
+    Postgres(PostgresOperator),
 }
 
 impl Infix {
@@ -58,6 +68,7 @@ impl Infix {
             Infix::IsNull { .. } => power::IS_NULL,
             Infix::In { .. } => power::COMPARE,
             Infix::Binary(op) => power::of_binary(*op),
+            Infix::Postgres(op) => op.power(),
         }
     }
 }
@@ -130,8 +141,11 @@ impl Cursor<'_> {
     fn parse_infix(&mut self, left: Expr, infix: Infix) -> Parsed<Expr> {
         let operand = Box::new(left);
         Ok(match infix {
+            Infix::Postgres(op) => self.parse_postgres_infix(*operand, op)?,
+            Infix::Binary(op) if self.is_quantified(op) => self.parse_quantified(*operand, op)?,
             Infix::Binary(op) => {
-                let right = Box::new(self.parse_power(power::of_binary(op) + 1)?);
+                let right = self.parse_power(power::of_binary(op) + 1)?;
+                let right = Box::new(self.parse_escape(right)?);
                 Expr::Binary { op, left: operand, right }
             }
             Infix::IsNull { negated } => Expr::IsNull { operand, negated },
@@ -163,6 +177,11 @@ impl Cursor<'_> {
 
     /// The next operator and the number of its tokens.
     fn peek_infix(&mut self) -> Option<(Infix, usize)> {
+        if self.is_postgres()
+            && let Some((op, token_count)) = self.peek_postgres_operator()
+        {
+            return Some((Infix::Postgres(op), token_count));
+        }
         match self.peek_kind() {
             TokenKind::Symbol(symbol) => symbol_infix(symbol).map(|infix| (infix, 1)),
             TokenKind::Word => self.peek_word_infix(),
@@ -213,7 +232,16 @@ impl Cursor<'_> {
 }
 
 fn symbol_infix(symbol: Symbol) -> Option<Infix> {
-    Some(Infix::Binary(match symbol {
+    match symbol {
+        Symbol::Question => Some(Infix::Ternary),
+        Symbol::Arrow => Some(Infix::Lambda),
+        other => binary_of(other).map(Infix::Binary),
+    }
+}
+
+/// The operator that a symbol means.
+pub(super) fn binary_of(symbol: Symbol) -> Option<BinaryOp> {
+    Some(match symbol {
         Symbol::Plus => BinaryOp::Plus,
         Symbol::Minus => BinaryOp::Minus,
         Symbol::Asterisk => BinaryOp::Multiply,
@@ -227,10 +255,8 @@ fn symbol_infix(symbol: Symbol) -> Option<Infix> {
         Symbol::Greater => BinaryOp::Greater,
         Symbol::GreaterOrEqual => BinaryOp::GreaterOrEquals,
         Symbol::NullSafeEqual => BinaryOp::IsNotDistinctFrom,
-        Symbol::Question => return Some(Infix::Ternary),
-        Symbol::Arrow => return Some(Infix::Lambda),
         _ => return None,
-    }))
+    })
 }
 
 /// The names left of an arrow, or `None` if the left side is anything else.

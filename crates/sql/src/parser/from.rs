@@ -143,6 +143,11 @@ impl Cursor<'_> {
         if self.is_symbol(Symbol::OpenBrace) {
             return Err(self.not_implemented("a query parameter as the name of a table"));
         }
+        if self.is_postgres()
+            && let Some(set) = self.try_parse_set()?
+        {
+            return Ok(set);
+        }
         if self.is_symbol_at(1, Symbol::OpenParen) {
             let call = self.parse_call()?;
             let alias = self.parse_alias()?;

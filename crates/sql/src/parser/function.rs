@@ -22,8 +22,10 @@ impl Cursor<'_> {
         if self.is_phrase("IGNORE NULLS") || self.is_phrase("RESPECT NULLS") {
             return Err(self.not_implemented("IGNORE NULLS and RESPECT NULLS"));
         }
+        let order = self.take_order();
         let filter = self.parse_filter()?;
         let over = if self.eat("OVER") { Some(self.parse_over()?) } else { None };
+        self.keep_order(order);
         Ok(FunctionCall { name, parameters, distinct, args, filter, over })
     }
 
@@ -66,6 +68,7 @@ impl Cursor<'_> {
         while !self.eat_symbol(Symbol::CloseParen) {
             args.push(self.parse_arg()?);
             if !self.eat_symbol(Symbol::Comma) {
+                self.parse_order_of_args()?;
                 self.expect_symbol(Symbol::CloseParen)?;
                 break;
             }
@@ -112,6 +115,11 @@ impl Cursor<'_> {
         self.expect_symbol(Symbol::OpenParen)?;
         let operand = self.parse_expr()?;
         if self.eat("AS") {
+            if self.is_postgres() {
+                let cast = self.parse_postgres_cast(operand)?;
+                self.expect_symbol(Symbol::CloseParen)?;
+                return Ok(cast);
+            }
             let ty = self.parse_type()?;
             self.expect_symbol(Symbol::CloseParen)?;
             return Ok(Expr::Cast { operand: Box::new(operand), ty });

@@ -14,6 +14,9 @@ impl Cursor<'_> {
         if self.is_phrase("PARTITION BY") {
             return Err(self.not_implemented("PARTITION BY of an INSERT"));
         }
+        if self.is_postgres() {
+            return self.parse_postgres_insert(target, columns);
+        }
         let mut settings = if self.eat("SETTINGS") { self.parse_settings()? } else { Vec::new() };
         let source = self.parse_insert_source(&mut settings)?;
         Ok(Statement::Insert(Box::new(Insert { target, columns, settings, source })))
@@ -100,7 +103,7 @@ impl Cursor<'_> {
 
     /// The bytes after the name of a format, up to the end of the text. They start on the next line, or at the next
     /// word of the same line. A `;` immediately after the name ends the statement.
-    fn take_format_bytes(&mut self) -> Vec<u8> {
+    pub(super) fn take_format_bytes(&mut self) -> Vec<u8> {
         let source = self.source();
         let name_end = self.end_of_last();
         let rest = &source[name_end..];

@@ -5,7 +5,7 @@ use basalt_base::types::IntervalUnit;
 use super::cursor::{Cursor, Parsed};
 use crate::ast::{Expr, Literal, UnaryOp};
 use crate::error::ParseErrorKind;
-use crate::lexer::{Symbol, TokenKind, unquote};
+use crate::lexer::{Symbol, TokenKind};
 
 const UNITS: &[(IntervalUnit, &[&str])] = &[
     (IntervalUnit::Second, &["SECOND", "SECONDS", "SS", "S", "SQL_TSI_SECOND"]),
@@ -52,7 +52,7 @@ impl Cursor<'_> {
         let token = self.peek();
         if token.kind == TokenKind::String && self.unit_at(1).is_none() {
             self.take();
-            let text = self.utf8(unquote(self.text(token)), token, "an interval")?;
+            let text = self.utf8(self.unquoted(token), token, "an interval")?;
             return match spelled_interval(&text) {
                 Some(interval) => Ok(Some(interval)),
                 None => Err(self.failure(

@@ -3,7 +3,7 @@
 use super::cursor::{Cursor, Parsed};
 use crate::ast::{Literal, Setting};
 use crate::error::ParseErrorKind;
-use crate::lexer::{Symbol, Token, TokenKind, heredoc_body, unquote};
+use crate::lexer::{Symbol, Token, TokenKind, heredoc_body};
 
 impl Cursor<'_> {
     /// The next token as a constant, if it is one; a sign is not part of it.
@@ -11,7 +11,7 @@ impl Cursor<'_> {
         let token = self.peek();
         let literal = match token.kind {
             TokenKind::Number => self.number_of(token)?,
-            TokenKind::String => Literal::String(unquote(self.text(token))),
+            TokenKind::String => Literal::String(self.unquoted(token)),
             TokenKind::Heredoc => Literal::String(heredoc_body(self.text(token)).to_vec()),
             TokenKind::Word => match word_literal(self.text(token)) {
                 Some(literal) => literal,
@@ -45,7 +45,7 @@ impl Cursor<'_> {
     pub(super) fn parse_string(&mut self) -> Parsed<String> {
         let token = self.peek();
         let bytes = match token.kind {
-            TokenKind::String => unquote(self.text(token)),
+            TokenKind::String => self.unquoted(token),
             TokenKind::Heredoc => heredoc_body(self.text(token)).to_vec(),
             _ => {
                 self.note("string");

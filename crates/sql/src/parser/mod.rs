@@ -30,6 +30,7 @@ mod named_collection;
 mod operand;
 mod order;
 mod partition;
+mod postgres;
 mod query;
 mod script;
 mod select;
@@ -45,6 +46,9 @@ mod window;
 pub(crate) use expr::power;
 pub(crate) use interval::interval_unit;
 pub(crate) use keyword::{is_function_word, is_reserved};
+pub use postgres::{
+    parse_postgres, parse_postgres_command, parse_postgres_type, postgres_array_literal, split_postgres,
+};
 pub use script::{ParsedStatement, Script};
 pub(crate) use type_name::is_compound_type;
 

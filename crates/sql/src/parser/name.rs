@@ -4,7 +4,7 @@ use super::cursor::{Cursor, Parsed};
 use super::keyword::never_alias;
 use crate::ast::{Expr, Ident, ObjectName};
 use crate::error::ParseErrorKind;
-use crate::lexer::{Symbol, Token, TokenKind, unquote};
+use crate::lexer::{Symbol, Token, TokenKind};
 
 impl Cursor<'_> {
     /// Any word or quoted name.
@@ -24,7 +24,7 @@ impl Cursor<'_> {
         let text = self.text(token);
         let bytes = match token.kind {
             TokenKind::QuotedName if text.starts_with(b"{") => self.identifier_value(token)?,
-            TokenKind::QuotedName => unquote(text),
+            TokenKind::QuotedName => self.unquoted(token),
             _ => text.to_vec(),
         };
         if bytes.is_empty() {

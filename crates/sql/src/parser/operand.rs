@@ -15,6 +15,9 @@ impl Cursor<'_> {
     pub(super) fn parse_postfix(&mut self, mut value: Expr) -> Parsed<Expr> {
         loop {
             let TokenKind::Symbol(symbol) = self.peek_kind() else {
+                if self.is_postgres() && self.eat_collation()? {
+                    continue;
+                }
                 return Ok(value);
             };
             value = match symbol {
@@ -27,6 +30,10 @@ impl Cursor<'_> {
                 Symbol::Dot => {
                     self.take();
                     self.parse_element(value)?
+                }
+                Symbol::DoubleColon if self.is_postgres() => {
+                    self.take();
+                    self.parse_postgres_cast(value)?
                 }
                 Symbol::DoubleColon => {
                     self.take();
@@ -49,6 +56,11 @@ impl Cursor<'_> {
     }
 
     pub(super) fn parse_primary(&mut self) -> Parsed<Expr> {
+        if self.is_postgres()
+            && let Some(operand) = self.try_postgres_operand()?
+        {
+            return Ok(operand);
+        }
         if let Some(special) = self.try_special_word()? {
             return Ok(special);
         }
@@ -115,7 +127,8 @@ impl Cursor<'_> {
     /// A name, a call, or a qualified asterisk.
     fn parse_name_expr(&mut self) -> Parsed<Expr> {
         if self.is_symbol_at(1, Symbol::OpenParen) {
-            return self.parse_call().map(Expr::Function);
+            let call = self.parse_call()?;
+            return Ok(self.meaning_of_call(call));
         }
         let mut parts = vec![self.parse_ident()?];
         while self.is_symbol(Symbol::Dot) {

@@ -10,7 +10,7 @@ impl Cursor<'_> {
         if self.is_word_at(ahead, "FROM") {
             return !self.is_symbol_at(ahead + 1, Symbol::Comma);
         }
-        self.is_word_at(ahead, "SELECT") || self.starts_with_clause(ahead)
+        self.is_word_at(ahead, "SELECT") || self.starts_with_clause(ahead) || self.is_values_query_at(ahead)
     }
 
     fn starts_with_clause(&mut self, ahead: usize) -> bool {
@@ -35,6 +35,9 @@ impl Cursor<'_> {
     }
 
     fn parse_query_tail(&mut self, body: SetExpr) -> Parsed<Query> {
+        if self.is_postgres() {
+            self.eat_row_locks();
+        }
         let into_outfile = if self.eat("INTO OUTFILE") { Some(self.parse_outfile()?) } else { None };
         let format = if self.eat("FORMAT") { Some(self.parse_ident()?) } else { None };
         let settings = if self.eat("SETTINGS") { self.parse_settings()? } else { Vec::new() };
@@ -101,6 +104,9 @@ impl Cursor<'_> {
             let query = self.parse_query()?;
             self.expect_symbol(Symbol::CloseParen)?;
             return Ok(SetExpr::Nested(Box::new(query)));
+        }
+        if self.is_values_query_at(0) {
+            return self.parse_values_query();
         }
         self.parse_select().map(|select| SetExpr::Select(Box::new(select)))
     }

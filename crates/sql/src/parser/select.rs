@@ -1,6 +1,7 @@
 //! One SELECT, clause by clause.
 
 use super::cursor::{Cursor, Parsed};
+use super::postgres::zip_sets;
 use crate::ast::{Expr, GroupBy, LimitBy, Select, SelectItem};
 use crate::error::Failure;
 use crate::lexer::{Symbol, TokenKind};
@@ -34,6 +35,9 @@ impl Cursor<'_> {
         self.parse_filters(&mut select)?;
         self.parse_order_clause(&mut select)?;
         self.parse_limits(&mut select)?;
+        if self.is_postgres() {
+            self.bind_limits(&mut select);
+        }
         if self.eat("SETTINGS") {
             select.settings = self.parse_settings()?;
         }
@@ -48,15 +52,17 @@ impl Cursor<'_> {
             select.with_ties = self.eat("WITH TIES");
         }
         loop {
-            select.items.push(self.parse_select_item()?);
-            if !self.eat_symbol(Symbol::Comma) {
-                return Ok(());
-            }
+            let item = self.parse_result_item()?;
+            select.items.push(item);
             // A comma after the last item is allowed.
-            if self.is_word("FROM") {
-                return Ok(());
+            if !self.eat_symbol(Symbol::Comma) || self.is_word("FROM") {
+                break;
             }
         }
+        if self.is_postgres() {
+            zip_sets(&mut select.items);
+        }
+        Ok(())
     }
 
     fn parse_distinct(&mut self, select: &mut Select) -> Parsed<()> {
@@ -73,6 +79,17 @@ impl Cursor<'_> {
     pub(super) fn parse_select_item(&mut self) -> Parsed<SelectItem> {
         let expr = self.parse_expr()?;
         Ok(SelectItem { expr, alias: self.parse_alias()? })
+    }
+
+    /// An item of a SELECT list; without an alias, Postgres' rules give it a name.
+    fn parse_result_item(&mut self) -> Parsed<SelectItem> {
+        if !self.is_postgres() {
+            return self.parse_select_item();
+        }
+        let start = self.item_start();
+        let mut item = self.parse_select_item()?;
+        self.name_item(&mut item, &start);
+        Ok(item)
     }
 
     fn parse_filters(&mut self, select: &mut Select) -> Parsed<()> {

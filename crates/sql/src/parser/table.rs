@@ -2,6 +2,7 @@
 
 use super::create::CreateWords;
 use super::cursor::{Cursor, Parsed};
+use super::postgres::require_keys;
 use crate::ast::{CreateTable, Expr, ObjectName, OrderBy, Statement, TableElement, TableSource};
 use crate::lexer::Symbol;
 
@@ -19,6 +20,9 @@ impl Cursor<'_> {
             self.parse_elements(&mut table)?;
         }
         while self.parse_table_clause(&mut table)? {}
+        if self.is_postgres() {
+            require_keys(&mut table);
+        }
         Ok(Statement::CreateTable(Box::new(table)))
     }
 

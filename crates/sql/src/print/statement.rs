@@ -174,7 +174,10 @@ impl Display for CopyFrom {
         if !self.columns.is_empty() {
             write!(f, " ({})", Comma(&names(&self.columns)))?;
         }
-        write!(f, " FROM {}", quoted(&self.path))?;
+        match &self.path {
+            Some(path) => write!(f, " FROM {}", quoted(path))?,
+            None => f.write_str(" FROM STDIN")?,
+        }
         if self.options.is_empty() {
             return Ok(());
         }

@@ -69,7 +69,7 @@ fn insert() -> impl Strategy<Value = Insert> {
 fn copy() -> impl Strategy<Value = CopyFrom> {
     let option = ("[a-z]{2,5}x", signed_literal()).prop_map(|(name, value)| Setting { name, value });
     (object_name(), some(ident()), text(), some(option))
-        .prop_map(|(table, columns, path, options)| CopyFrom { table, columns, path, options })
+        .prop_map(|(table, columns, path, options)| CopyFrom { table, columns, path: Some(path), options })
 }
 
 fn engine() -> impl Strategy<Value = Option<EngineCall>> {

@@ -51,15 +51,22 @@ fn has_data(source: &InsertSource) -> bool {
     }
 }
 
-/// Runs a COPY ... FROM a file.
+/// Runs a COPY ... FROM a file, or from the data that the client sends.
 pub(super) async fn copy(query: &Arc<Execution>, ast: ast::CopyFrom, request: Request) -> Result<()> {
     let options: Vec<(String, String)> =
         ast.options.iter().map(|option| (option.name.clone(), literal_text(&option.value))).collect();
     let (format, settings) = copy_settings(query, &options)?;
     let work = move |query: &Arc<Execution>| {
         let job = Job::new(query, &ast.table, &ast.columns, request.parameters)?;
-        let source = InsertSource::Infile { path: ast.path, compression: None, format: Some(format) };
-        job.run(source, settings, Input::None)
+        match ast.path {
+            Some(path) => {
+                let source = InsertSource::Infile { path, compression: None, format: Some(format) };
+                job.run(source, settings, Input::None)
+            }
+            None => {
+                job.run(InsertSource::Format { name: format, bytes: Vec::new() }, settings, request.input)
+            }
+        }
     };
     query.on_blocking_thread("an INSERT", work).await
 }

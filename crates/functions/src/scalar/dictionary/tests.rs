@@ -108,6 +108,7 @@ fn context() -> FunctionContext {
         uptime_seconds: 0,
         dictionaries: Arc::new(OnlyNumbers),
         settings: Arc::new(crate::NoSettings),
+        relations: Arc::new(crate::NoRelations),
     }
 }
 
