@@ -27,7 +27,7 @@ class Basalt:
     def start(self):
         """Starts the server, connects, and measures what a round trip costs that does nothing."""
         with open(self.log, "wb") as log:
-            command = [self.binary, "server", "--path", self.path, "--http-port", "auto", "--tcp-port", "0", "--user-files-path", "/"]
+            command = [self.binary, "server", "--path", self.path, "--http-port", "auto", "--tcp-port", "0", "--postgres-port", "0", "--user-files-path", "/"]
             self.process = subprocess.Popen(command, stdout=log, stderr=log)
         self.host = self._address()
         self.connection = http.client.HTTPConnection(self.host, timeout=ANSWER_SECONDS_MAX)

@@ -134,6 +134,9 @@ pub(crate) struct ServerOptions {
     /// Port of ClickHouse's native protocol; 0 turns it off, auto selects a free one [default: 9000, if it is free]
     #[arg(long, value_name = "PORT")]
     pub(crate) tcp_port: Option<Port>,
+    /// Port of the protocol of PostgreSQL; 0 turns it off, auto selects a free one [default: 5432, if it is free]
+    #[arg(long, value_name = "PORT")]
+    pub(crate) postgres_port: Option<Port>,
     /// Address to listen on [default: 127.0.0.1]
     #[arg(long)]
     pub(crate) listen_host: Option<String>,

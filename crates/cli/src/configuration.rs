@@ -26,6 +26,7 @@ struct ConfigFile {
     path: Option<PathBuf>,
     http_port: Option<PortText>,
     tcp_port: Option<PortText>,
+    postgres_port: Option<PortText>,
     listen_host: Option<String>,
     allow_no_password: Option<bool>,
     allowed_hosts: Option<Vec<String>>,
@@ -162,6 +163,8 @@ fn server_options(
         ports: Ports {
             http: port(options.http_port, file.http_port.as_ref())?.unwrap_or(defaults.ports.http),
             tcp: port(options.tcp_port, file.tcp_port.as_ref())?.unwrap_or(defaults.ports.tcp),
+            postgres: port(options.postgres_port, file.postgres_port.as_ref())?
+                .unwrap_or(defaults.ports.postgres),
         },
         settings: all,
         password: file.users.default.password()?,

@@ -16,6 +16,8 @@ pub struct Server {
     address: SocketAddr,
     /// The address of the native protocol.
     tcp: SocketAddr,
+    /// The address of the protocol of PostgreSQL.
+    postgres: SocketAddr,
     log: Arc<Mutex<String>>,
 }
 
@@ -24,7 +26,16 @@ impl Server {
     pub fn refusal(data: &Path, arguments: &[&str]) -> (Option<i32>, String) {
         let mut command = Command::new(program::path());
         command
-            .args(["server", "--http-port", "auto", "--tcp-port", "auto", "--path"])
+            .args([
+                "server",
+                "--http-port",
+                "auto",
+                "--tcp-port",
+                "auto",
+                "--postgres-port",
+                "auto",
+                "--path",
+            ])
             .arg(data)
             .args(arguments);
         let output = command.output().expect("the program starts");
@@ -39,7 +50,16 @@ impl Server {
     pub fn start_with(data: &Path, arguments: &[&str]) -> Server {
         let mut command = Command::new(program::path());
         command
-            .args(["server", "--http-port", "auto", "--tcp-port", "auto", "--path"])
+            .args([
+                "server",
+                "--http-port",
+                "auto",
+                "--tcp-port",
+                "auto",
+                "--postgres-port",
+                "auto",
+                "--path",
+            ])
             .arg(data)
             .args(arguments);
         if !arguments.contains(&"--user-files-path") && !arguments.contains(&"--config") {
@@ -50,14 +70,17 @@ impl Server {
         let mut lines = BufReader::new(process.stderr.take().expect("it is piped"));
         // Reports of damage come before the line with the server's address.
         let mut said = String::new();
-        let (address, tcp) = loop {
+        let (address, tcp, postgres) = loop {
             let start = said.len();
             if lines.read_line(&mut said).expect("readable") == 0 {
                 panic!("the server did not start: {said}");
             }
             let line = &said[start..];
-            if let (Some(http), Some(tcp)) = (address_in(line, "http://"), address_in(line, "tcp://")) {
-                break (http, tcp);
+            let address = |scheme: &str| address_in(line, scheme);
+            if let (Some(http), Some(tcp), Some(postgres)) =
+                (address("http://"), address("tcp://"), address("postgresql://"))
+            {
+                break (http, tcp, postgres);
             }
         };
         // Drain the pipe, or the server would eventually block on it.
@@ -71,7 +94,7 @@ impl Server {
                 line.clear();
             }
         });
-        Server { process, address, tcp, log }
+        Server { process, address, tcp, postgres, log }
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -81,6 +104,11 @@ impl Server {
     /// The address of the native protocol.
     pub fn tcp_address(&self) -> SocketAddr {
         self.tcp
+    }
+
+    /// The address of the protocol of PostgreSQL.
+    pub fn postgres_address(&self) -> SocketAddr {
+        self.postgres
     }
 
     /// Everything it has written to standard error.

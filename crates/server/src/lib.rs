@@ -1,7 +1,7 @@
 //! How does a program reach it over a socket? The interfaces of an open [`basalt_engine::Engine`].
 //!
 //! [`Server::bind`] takes the ports, [`Server::run`] answers until it is stopped. `http` is the HTTP interface, `native`
-//! ClickHouse's native protocol; `sessions` holds sessions that outlive a request; `users` says who may come in.
+//! ClickHouse's native protocol, `postgres` the protocol of PostgreSQL; `sessions` holds sessions that outlive a request; `users` says who may come in.
 //!
 //! # Concurrency
 //!
@@ -26,6 +26,7 @@ mod native;
 mod options;
 mod password;
 mod ports;
+mod postgres;
 mod server;
 mod sessions;
 mod shared;

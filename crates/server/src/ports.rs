@@ -40,11 +40,13 @@ pub struct Ports {
     pub http: Port,
     /// The native protocol.
     pub tcp: Port,
+    /// The protocol of PostgreSQL.
+    pub postgres: Port,
 }
 
 impl Default for Ports {
     fn default() -> Ports {
-        Ports { http: Port::Number(8123), tcp: Port::Usual(9000) }
+        Ports { http: Port::Number(8123), tcp: Port::Usual(9000), postgres: Port::Usual(5432) }
     }
 }
 

@@ -17,6 +17,7 @@ use crate::http::{HttpState, Origins};
 use crate::native::Native;
 use crate::options::ServerOptions;
 use crate::ports::Bound;
+use crate::postgres::Postgres;
 use crate::sessions::Sessions;
 use crate::shared::Shared;
 use crate::users::Users;
@@ -39,6 +40,7 @@ pub struct Server {
     connections: Arc<Connections>,
     http: Option<Bound>,
     tcp: Option<Bound>,
+    postgres: Option<Bound>,
     /// For HTTP: accepted host names and origins.
     origins: Origins,
 }
@@ -54,7 +56,8 @@ impl Server {
         let connections = Connections::new(limits(&options, &session)?);
         let http = options.ports.http.bind(&options.listen_host).await?;
         let tcp = options.ports.tcp.bind(&options.listen_host).await?;
-        let addresses = [&http, &tcp].into_iter().flatten().map(|bound| bound.address.ip());
+        let postgres = options.ports.postgres.bind(&options.listen_host).await?;
+        let addresses = [&http, &tcp, &postgres].into_iter().flatten().map(|bound| bound.address.ip());
         let is_loopback = addresses.clone().all(|ip| ip.is_loopback());
         if addresses.count() == 0 {
             return Err(without_ports());
@@ -70,7 +73,7 @@ impl Server {
             settings: options.settings,
             users: Users::new(options.password),
         };
-        Ok(Server { shared: Arc::new(shared), connections, http, tcp, origins })
+        Ok(Server { shared: Arc::new(shared), connections, http, tcp, postgres, origins })
     }
 
     /// The address of each interface that is on, as a URL.
@@ -78,7 +81,10 @@ impl Server {
         let url = |scheme: &str, bound: &Option<Bound>| {
             bound.as_ref().map(|bound| format!("{scheme}://{}/", bound.address))
         };
-        [url("http", &self.http), url("tcp", &self.tcp)].into_iter().flatten().collect()
+        [url("http", &self.http), url("tcp", &self.tcp), url("postgresql", &self.postgres)]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     /// Answers requests until `stop` resolves; then lets running requests end, within limits, and closes the engine.
@@ -116,7 +122,8 @@ impl Server {
         };
         let http = HttpState::protocol(Arc::clone(&self.shared), self.origins);
         listening.start(self.http, http)?;
-        listening.start(self.tcp, Native::new(self.shared))?;
+        listening.start(self.tcp, Native::new(Arc::clone(&self.shared)))?;
+        listening.start(self.postgres, Postgres::new(self.shared))?;
         Ok(listening.tasks)
     }
 }

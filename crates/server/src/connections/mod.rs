@@ -4,13 +4,15 @@
 //! - `slots`: the bounded number of connections.
 //! - `activity`: whether the server works for a connection or waits for its client.
 //! - `socket`: a socket whose peer must accept what is sent to it.
+//! - `channel`: a socket with the messages that are read from it and written to it.
 
 mod accept;
 mod activity;
+mod channel;
 mod slots;
 mod socket;
 
 pub(crate) use self::accept::{Connection, Protocol, serve};
 pub(crate) use self::activity::{ActiveRequest, Activity};
+pub(crate) use self::channel::{Channel, broken_off};
 pub(crate) use self::slots::{ConnectionLimits, Connections};
-pub(crate) use self::socket::Socket;

@@ -10,8 +10,8 @@ use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::answer::Event;
-use super::channel::{Channel, broken_off};
 use super::pipe::PipeWriter;
+use crate::connections::{Channel, broken_off};
 
 /// The pause between two progress packets.
 const PROGRESS_PERIOD: Duration = Duration::from_millis(100);

@@ -11,6 +11,7 @@ use super::conversation::feed;
 use super::pipe::{PipeReader, pipe};
 use super::protocol::Client;
 use super::upload::LIMITS;
+use crate::connections::broken_off;
 use crate::shared::Shared;
 
 /// How long a client may pause between a statement and the block that ends its external tables.
@@ -34,7 +35,7 @@ pub(super) async fn read(
         Ok(end)
     });
     match end.await? {
-        None => Err(super::channel::broken_off()),
+        None => Err(broken_off()),
         Some(EndOfData::Reached) => Ok(Ok(Vec::new())),
         Some(EndOfData::NotYet) => blocks(shared, client, is_compressed, collect).await,
     }

@@ -1,6 +1,5 @@
 //! ClickHouse's native protocol over TCP.
 //!
-//! - `channel`: a socket with the messages that are read from it and written to it.
 //! - `protocol`: the greeting, and one packet of a client after the other.
 //! - `statement`: a statement from its packet to the end of its answer.
 //! - `answer`: the statement on the threads of queries.
@@ -10,7 +9,6 @@
 //! - `upload`: the rows of an INSERT out of such a pipe.
 
 mod answer;
-mod channel;
 mod conversation;
 mod external;
 mod pipe;

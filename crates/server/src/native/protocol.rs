@@ -10,9 +10,8 @@ use basalt_wire::native::{
     read_addendum,
 };
 
-use super::channel::Channel;
 use super::statement;
-use crate::connections::{Connection, Protocol};
+use crate::connections::{Channel, Connection, Protocol};
 use crate::shared::Shared;
 
 /// How long a connection may be idle between two statements.

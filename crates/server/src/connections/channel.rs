@@ -8,7 +8,8 @@ use basalt_wire::{ReadError, ReadResult};
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::connections::{Activity, Socket};
+use super::activity::Activity;
+use super::socket::Socket;
 
 /// How much is read from the socket at once.
 const READ_BYTES: usize = 64 << 10;
@@ -17,7 +18,7 @@ const READ_BYTES: usize = 64 << 10;
 const MESSAGE_BYTES_MAX: usize = 130 << 20;
 
 /// A connection's socket and the bytes that have arrived.
-pub(super) struct Channel {
+pub(crate) struct Channel {
     socket: Socket,
     activity: Arc<Activity>,
     arrived: BytesMut,
@@ -26,12 +27,12 @@ pub(super) struct Channel {
 }
 
 impl Channel {
-    pub(super) fn new(socket: Socket, activity: Arc<Activity>, patience: Duration) -> Channel {
+    pub(crate) fn new(socket: Socket, activity: Arc<Activity>, patience: Duration) -> Channel {
         Channel { socket, activity, arrived: BytesMut::new(), patience }
     }
 
     /// Reads a message; `None` if the client has gone before it. The client has `idle` time to begin it.
-    pub(super) async fn message<T>(
+    pub(crate) async fn message<T>(
         &mut self,
         idle: Duration,
         mut parse: impl FnMut(&mut &[u8]) -> ReadResult<T>,
@@ -71,22 +72,22 @@ impl Channel {
     }
 
     /// Reads what the client has sent; 0 means that it has gone. Dropping the future loses nothing.
-    pub(super) async fn receive(&mut self) -> Result<usize> {
+    pub(crate) async fn receive(&mut self) -> Result<usize> {
         self.arrived.reserve(READ_BYTES);
         self.socket.read_buf(&mut self.arrived).await.map_err(|error| network_error(&error))
     }
 
     /// Takes the bytes that have arrived.
-    pub(super) fn take_arrived(&mut self) -> Bytes {
+    pub(crate) fn take_arrived(&mut self) -> Bytes {
         self.arrived.split().freeze()
     }
 
-    pub(super) fn arrived(&self) -> &[u8] {
+    pub(crate) fn arrived(&self) -> &[u8] {
         &self.arrived
     }
 
     /// Puts bytes back in front of those that have arrived since.
-    pub(super) fn put_back(&mut self, bytes: &[u8]) {
+    pub(crate) fn put_back(&mut self, bytes: &[u8]) {
         if !bytes.is_empty() {
             let mut all = BytesMut::with_capacity(bytes.len() + self.arrived.len());
             all.extend_from_slice(bytes);
@@ -95,34 +96,34 @@ impl Channel {
         }
     }
 
-    pub(super) fn consume(&mut self, count: usize) {
+    pub(crate) fn consume(&mut self, count: usize) {
         drop(self.arrived.split_to(count));
     }
 
-    pub(super) async fn send(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(crate) async fn send(&mut self, bytes: &[u8]) -> Result<()> {
         self.socket.write_all(bytes).await.map_err(|error| network_error(&error))
     }
 
-    pub(super) fn activity(&self) -> &Arc<Activity> {
+    pub(crate) fn activity(&self) -> &Arc<Activity> {
         &self.activity
     }
 
-    pub(super) fn patience(&self) -> Duration {
+    pub(crate) fn patience(&self) -> Duration {
         self.patience
     }
 
     /// Tells the client that nothing more comes.
-    pub(super) async fn finish(mut self) {
+    pub(crate) async fn finish(mut self) {
         // The client may have gone first.
         let _ = self.socket.shutdown().await;
     }
 }
 
-pub(super) fn network_error(source: &std::io::Error) -> Error {
+fn network_error(source: &std::io::Error) -> Error {
     Error::new(ErrorCode::NetworkError, format!("the connection broke off: {source}"))
 }
 
-pub(super) fn broken_off() -> Error {
+pub(crate) fn broken_off() -> Error {
     Error::new(ErrorCode::NetworkError, "the client disconnected in the middle of a message")
 }
 
