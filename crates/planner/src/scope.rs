@@ -92,6 +92,20 @@ impl Scope {
         Ok(None)
     }
 
+    /// The column that `parts` would refer to if case did not matter, as it does not for Postgres' clients.
+    pub(crate) fn respelled(&self, parts: &[String]) -> Option<&ScopeColumn> {
+        let (name, qualifier) = parts.split_last()?;
+        self.columns.iter().find(|column| {
+            let table = column.table.and_then(|at| self.tables.get(at));
+            let is_qualified = match (qualifier.last(), table) {
+                (None, _) => true,
+                (Some(qualifier), Some(table)) => table.name.eq_ignore_ascii_case(qualifier),
+                (Some(_), None) => false,
+            };
+            is_qualified && column.name.eq_ignore_ascii_case(name)
+        })
+    }
+
     /// Whether `qualifier` (possibly empty) names the table of `column`.
     pub(crate) fn is_qualified_by(&self, column: &ScopeColumn, qualifier: &[String]) -> bool {
         if qualifier.is_empty() {

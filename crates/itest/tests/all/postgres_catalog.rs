@@ -97,3 +97,11 @@ fn values_of_parameters_are_inserted_as_they_are() {
     engine.answer(&mut session, request).expect("inserted");
     check(&mut session, &engine, r"SELECT count(*) FROM t WHERE id = 7 AND name = 'it''s \n'", "1");
 }
+
+#[test]
+fn names_are_found_in_any_case_if_not_in_their_own() {
+    let (engine, mut session) = open();
+    let statement = "SELECT r.TABLE_name FROM (SELECT relname AS TABLE_NAME, 'x' AS a, 'y' AS A FROM pg_class) r \
+                     WHERE r.table_name = 't' AND A = 'y' ORDER BY TABLE_name";
+    check(&mut session, &engine, statement, "t");
+}

@@ -15,8 +15,12 @@ use crate::scope::{Aliases, ColumnValue, Found, ScopeColumn};
 
 impl Binder<'_> {
     pub(super) fn bind_identifier(&self, parts: &[String]) -> Result<BoundExpr> {
-        match self.find_identifier(parts)? {
-            Some(bound) => Ok(bound),
+        if let Some(bound) = self.find_identifier(parts)? {
+            return Ok(bound);
+        }
+        let postgres = self.session.ctx.postgres;
+        match postgres.and_then(|_| self.scope.respelled(parts)) {
+            Some(column) => self.column(column),
             None => Err(self.scope.unknown(&parts.join("."), self.aliases.names())),
         }
     }

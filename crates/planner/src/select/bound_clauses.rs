@@ -19,7 +19,9 @@ fn output_column(binder: &Binder<'_>, expr: &ast::Expr, items: &[Item]) -> Optio
     binder.session.ctx.postgres?;
     match expr {
         ast::Expr::Identifier(parts) if parts.len() == 1 => {
-            items.iter().find(|item| item.name == parts[0]).map(|item| item.bound.clone())
+            let exact = items.iter().find(|item| item.name == parts[0]);
+            let found = exact.or_else(|| items.iter().find(|item| item.name.eq_ignore_ascii_case(&parts[0])));
+            found.map(|item| item.bound.clone())
         }
         _ => None,
     }
