@@ -80,6 +80,8 @@ fn a_statement_is_described_without_running() {
     let described = engine.wait(session.describe_postgres(text, &[])).expect("described");
     let types: Vec<String> = described.parameters.iter().map(ToString::to_string).collect();
     assert_eq!(types, ["Int64", "String", "Int64"]);
+    let list = engine.wait(session.describe_postgres(b"SELECT 1 FROM t WHERE id = ANY($1)", &[]));
+    assert_eq!(list.expect("described").parameters[0].to_string(), "Array(Int64)");
     let insert = b"INSERT INTO t (name, id) VALUES ($1, $2)";
     let described = engine.wait(session.describe_postgres(insert, &[])).expect("described");
     let types: Vec<String> = described.parameters.iter().map(ToString::to_string).collect();

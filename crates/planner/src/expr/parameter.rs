@@ -9,21 +9,26 @@ use crate::bound_expr::BoundExpr;
 
 /// The type of a parameter `$n` that has none: it takes that of the values next to it.
 const UNKNOWN: &str = "Unknown";
+/// An array of such a type, whose elements are compared with the value next to it.
+const UNKNOWN_ARRAY: &str = "UnknownArray";
 
 impl Binder<'_> {
     /// If `operand` is a parameter without a type, it has that of `other`, which it is combined with.
     pub(super) fn infer_parameter(&self, operand: &Expr, other: &SqlType) {
         if let (Expr::Parameter { name, ty }, Some(postgres)) = (operand, self.session.ctx.postgres)
-            && ty.name == UNKNOWN
             && let Ok(number) = name.parse()
         {
-            postgres.infer(number, other.stripped());
+            match ty.name.as_str() {
+                UNKNOWN => postgres.infer(number, other.stripped()),
+                UNKNOWN_ARRAY => postgres.infer(number, &SqlType::array_of(other.stripped().clone())),
+                _ => {}
+            }
         }
     }
 
     /// `{name:Type}`: the text given with the query, as a value of that type.
     pub(super) fn bind_parameter(&self, name: &str, ty: &TypeName) -> Result<BoundExpr> {
-        if self.session.ctx.postgres.is_some() && ty.name == UNKNOWN {
+        if self.session.ctx.postgres.is_some() && [UNKNOWN, UNKNOWN_ARRAY].contains(&ty.name.as_str()) {
             return Ok(BoundExpr::null());
         }
         let Some(text) = self.session.ctx.parameters.get(name) else {

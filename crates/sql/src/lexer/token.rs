@@ -67,6 +67,7 @@ symbols! {
     NotMatches "!~"
     MatchesAnyCase "~*"
     Matches "~"
+    Ampersand "&"
     NullSafeEqual "<=>"
     Arrow "->"
     DoubleColon "::"
@@ -100,7 +101,11 @@ impl Symbol {
     pub(super) fn is_postgres(self) -> bool {
         matches!(
             self,
-            Symbol::Matches | Symbol::MatchesAnyCase | Symbol::NotMatches | Symbol::NotMatchesAnyCase
+            Symbol::Matches
+                | Symbol::MatchesAnyCase
+                | Symbol::NotMatches
+                | Symbol::NotMatchesAnyCase
+                | Symbol::Ampersand
         )
     }
 }

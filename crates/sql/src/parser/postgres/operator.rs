@@ -5,6 +5,7 @@ use crate::lexer::{Symbol, TokenKind};
 use crate::parser::cursor::{Cursor, Parsed};
 use crate::parser::expr::power;
 
+use super::parameter::{UNKNOWN_ARRAY, type_name, unknown_parameter};
 use super::type_name::{array_elements, call};
 
 /// An operator that ClickHouse's dialect does not have.
@@ -12,6 +13,8 @@ use super::type_name::{array_elements, call};
 pub(in crate::parser) enum PostgresOperator {
     /// `~` and its three relatives.
     Matches { any_case: bool, negated: bool },
+    /// `&`.
+    BitAnd,
     /// `OPERATOR(pg_catalog.=)`.
     Written(BinaryOp),
     /// `IS [NOT] TRUE`, `IS [NOT] FALSE`.
@@ -33,7 +36,7 @@ impl Cursor<'_> {
     /// The next operator and the number of its tokens.
     pub(in crate::parser) fn peek_postgres_operator(&mut self) -> Option<(PostgresOperator, usize)> {
         if let TokenKind::Symbol(symbol) = self.peek_kind() {
-            return pattern(symbol).map(|op| (op, 1));
+            return operator_of(symbol).map(|op| (op, 1));
         }
         const IS: &[(&str, PostgresOperator)] = &[
             ("IS TRUE", PostgresOperator::Is { truth: true, negated: false }),
@@ -58,7 +61,7 @@ impl Cursor<'_> {
         }
         let at = if self.is_symbol_at(3, Symbol::Dot) { 4 } else { 2 };
         let TokenKind::Symbol(symbol) = self.peek_at(at).kind else { return None };
-        let op = pattern(symbol)
+        let op = operator_of(symbol)
             .or_else(|| crate::parser::expr::binary_of(symbol).map(PostgresOperator::Written))?;
         self.is_symbol_at(at + 1, Symbol::CloseParen).then_some((op, at + 2))
     }
@@ -79,6 +82,10 @@ impl Cursor<'_> {
                 };
                 let found = call("match", vec![*operand, pattern]);
                 if negated { not(found) } else { found }
+            }
+            PostgresOperator::BitAnd => {
+                let right = self.parse_power(power::CONCAT + 1)?;
+                call("bitAnd", vec![*operand, right])
             }
             PostgresOperator::Written(op) => {
                 let right = Box::new(self.parse_power(power::CONCAT + 1)?);
@@ -124,6 +131,10 @@ impl Cursor<'_> {
         };
         self.expect_symbol(Symbol::CloseParen)?;
         let operand = Box::new(left);
+        if let Some(number) = unknown_parameter(&list) {
+            let right = Box::new(Expr::Parameter { name: number.to_string(), ty: type_name(UNKNOWN_ARRAY) });
+            return Ok(Expr::Binary { op, left: operand, right });
+        }
         let negated = match (op, is_all) {
             (BinaryOp::Equals, false) => false,
             (BinaryOp::NotEquals, true) => true,
@@ -184,7 +195,10 @@ fn not(operand: Expr) -> Expr {
     Expr::Unary { op: UnaryOp::Not, operand: Box::new(operand) }
 }
 
-fn pattern(symbol: Symbol) -> Option<PostgresOperator> {
+fn operator_of(symbol: Symbol) -> Option<PostgresOperator> {
+    if symbol == Symbol::Ampersand {
+        return Some(PostgresOperator::BitAnd);
+    }
     let (any_case, negated) = match symbol {
         Symbol::Matches => (false, false),
         Symbol::MatchesAnyCase => (true, false),

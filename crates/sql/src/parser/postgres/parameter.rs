@@ -6,6 +6,8 @@ use crate::postgres::{ParameterValue, PostgresParameter};
 
 /// The type of a parameter that has none yet: the planner finds one from the place where it stands.
 const UNKNOWN: &str = "Unknown";
+/// An array of such a type.
+pub(super) const UNKNOWN_ARRAY: &str = "UnknownArray";
 
 /// The greatest number of a parameter: the protocol counts them in 16 bits.
 const PARAMETERS_MAX: usize = 65_535;
