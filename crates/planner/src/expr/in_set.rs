@@ -72,7 +72,9 @@ impl Binder<'_> {
                 match value.constant() {
                     // An array on the right of an array is one member.
                     Some(ScalarValue::List(list))
-                        if left.len() == 1 && common_type([&left[0].ty, &value.ty]).is_none() =>
+                        if left.len() == 1
+                            && matches!(value.ty.stripped(), SqlType::Array(_))
+                            && common_type([&left[0].ty, &value.ty]).is_none() =>
                     {
                         let SqlType::Array(element) = value.ty.stripped() else {
                             return Err(Error::logical("a list is carried by an array"));
