@@ -95,7 +95,8 @@ mod tests {
             let bytes = compressed(compression, &text);
             assert!(plain(compression, bytes.clone()).await.expect("whole") == text);
             let cut = plain(compression, bytes[..bytes.len() - 1].to_vec()).await.expect_err("cut");
-            assert_eq!(cut.code(), ErrorCode::IncorrectData, "{}", compression.name());
+            let is_named = matches!(cut.code(), ErrorCode::IncorrectData | ErrorCode::CannotReadAllData);
+            assert!(is_named, "{}: {cut}", compression.name());
         }
     }
 }
