@@ -113,7 +113,15 @@ async fn pump(mut pieces: BodyDataStream, sender: mpsc::Sender<io::Result<Bytes>
 
 /// The error that ended a body: our own, or the client's disconnection.
 pub(super) fn broken_body(source: axum::Error) -> Error {
-    match source.into_inner().downcast::<Error>() {
+    let mut source = source.into_inner();
+    // A body that was made of a stream has its errors wrapped twice.
+    while source.is::<axum::Error>() {
+        source = match source.downcast::<axum::Error>() {
+            Ok(inner) => inner.into_inner(),
+            Err(other) => other,
+        };
+    }
+    match source.downcast::<Error>() {
         Ok(error) => *error,
         Err(other) => {
             Error::new(ErrorCode::CannotReadAllData, format!("the request's body broke off: {other}"))
