@@ -8,6 +8,7 @@
 //! - [`foreign`]: other databases, if they are installed.
 //! - [`certificates`]: valid and invalid certificates for TLS.
 //! - [`python`]: Python packages, such as clients.
+//! - [`raw_client`]: bytes over a plain socket, for the other protocols.
 //! - [`shared`]: data sets that are not part of the checkout.
 //! - [`waiting`]: polls a condition, with a deadline.
 //! - [`note`]: prints a line even if the test passes.
@@ -20,6 +21,7 @@ pub mod http;
 pub mod in_process;
 pub mod program;
 pub mod python;
+pub mod raw_client;
 pub mod server;
 pub mod shared;
 pub mod waiting;

@@ -21,23 +21,21 @@ pub struct Server {
     log: Arc<Mutex<String>>,
 }
 
+/// A server on `data` with a free port for each interface.
+fn server_command(data: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program::path());
+    command.arg("server");
+    for port in ["--http-port", "--tcp-port", "--postgres-port"] {
+        command.args([port, "auto"]);
+    }
+    command.arg("--path").arg(data).args(arguments);
+    command
+}
+
 impl Server {
     /// The exit code and standard error of a server that must not start.
     pub fn refusal(data: &Path, arguments: &[&str]) -> (Option<i32>, String) {
-        let mut command = Command::new(program::path());
-        command
-            .args([
-                "server",
-                "--http-port",
-                "auto",
-                "--tcp-port",
-                "auto",
-                "--postgres-port",
-                "auto",
-                "--path",
-            ])
-            .arg(data)
-            .args(arguments);
+        let mut command = server_command(data, arguments);
         let output = command.output().expect("the program starts");
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     }
@@ -48,20 +46,7 @@ impl Server {
     }
 
     pub fn start_with(data: &Path, arguments: &[&str]) -> Server {
-        let mut command = Command::new(program::path());
-        command
-            .args([
-                "server",
-                "--http-port",
-                "auto",
-                "--tcp-port",
-                "auto",
-                "--postgres-port",
-                "auto",
-                "--path",
-            ])
-            .arg(data)
-            .args(arguments);
+        let mut command = server_command(data, arguments);
         if !arguments.contains(&"--user-files-path") && !arguments.contains(&"--config") {
             // Tests have files in their own directories.
             command.args(["--user-files-path", "/"]);

@@ -1,28 +1,13 @@
 //! Clients of the native protocol that send what they should not, or too little of it.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::time::Duration;
-
 use basalt_itest::python::Python;
 use basalt_itest::server::Server;
-use basalt_itest::skipped;
+use basalt_itest::{raw_client, skipped};
 use tempfile::tempdir;
-
-/// A server that sends nothing for this long has lost its client.
-const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What the server answers to `bytes` before it ends the connection.
 fn answer(server: &Server, bytes: &[u8]) -> Vec<u8> {
-    let mut stream = TcpStream::connect(server.tcp_address()).expect("the server listens");
-    stream.set_read_timeout(Some(TIMEOUT)).expect("not zero");
-    stream.write_all(bytes).expect("the server reads");
-    // The server may answer before it has all bytes.
-    let _ = stream.shutdown(std::net::Shutdown::Write);
-    let mut answer = Vec::new();
-    // A connection that is reset was ended, too.
-    let _ = stream.read_to_end(&mut answer);
-    answer
+    raw_client::answer(server.tcp_address(), bytes, true)
 }
 
 fn contains(answer: &[u8], text: &str) -> bool {
@@ -73,13 +58,8 @@ fn half_sent_messages_cost_a_socket_and_nothing_else() {
     let data = tempdir().expect("a directory");
     let server = Server::start_with(data.path(), &["--max-connections", "50"]);
     let half = hello("default");
-    let open = || {
-        let mut stream = TcpStream::connect(server.tcp_address()).expect("the server listens");
-        stream.write_all(&half[..half.len() / 2]).expect("the server reads");
-        stream
-    };
     // More than there are slots: the slowest clients make room.
-    let silent: Vec<TcpStream> = (0..200).map(|_| open()).collect();
+    let silent = raw_client::silent_clients(server.tcp_address(), &half[..half.len() / 2], 200, 50);
     assert_eq!(server.ask("SELECT 1"), "1\n");
     drop(silent);
     assert_eq!(server.ask("SELECT count() FROM system.processes"), "1\n");

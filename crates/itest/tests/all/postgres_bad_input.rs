@@ -1,27 +1,12 @@
 //! Clients of the protocol of PostgreSQL that send what they should not, or too little of it.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::time::Duration;
-
+use basalt_itest::raw_client;
 use basalt_itest::server::Server;
 use tempfile::tempdir;
 
-/// A server that sends nothing for this long has lost its client.
-const TIMEOUT: Duration = Duration::from_secs(60);
-
 /// What the server answers to `bytes` before it ends the connection. `is_all` says that the client sends no more.
 fn answer_to(server: &Server, bytes: &[u8], is_all: bool) -> String {
-    let mut stream = TcpStream::connect(server.postgres_address()).expect("the server listens");
-    stream.set_read_timeout(Some(TIMEOUT)).expect("not zero");
-    // The server may answer, and end the connection, before it has all bytes.
-    let _ = stream.write_all(bytes);
-    if is_all {
-        let _ = stream.shutdown(std::net::Shutdown::Write);
-    }
-    let mut answer = Vec::new();
-    // A connection that is reset was ended, too.
-    let _ = stream.read_to_end(&mut answer);
+    let answer = raw_client::answer(server.postgres_address(), bytes, is_all);
     String::from_utf8_lossy(&answer).into_owned()
 }
 
@@ -162,18 +147,8 @@ fn half_sent_messages_cost_a_socket_and_nothing_else() {
     let data = tempdir().expect("a directory");
     let server = Server::start_with(data.path(), &["--max-connections", "50"]);
     let half = startup("user\0default");
-    let open = || {
-        let mut stream = TcpStream::connect(server.postgres_address()).expect("the server listens");
-        stream.write_all(&half[..half.len() / 2]).expect("the server reads");
-        stream
-    };
     // More than there are slots: the slowest clients make room.
-    let mut silent: Vec<TcpStream> = (0..200).map(|_| open()).collect();
-    for displaced in &mut silent[..150] {
-        displaced.set_read_timeout(Some(TIMEOUT)).expect("not zero");
-        // Closed, with a farewell or without.
-        let _ = displaced.read_to_end(&mut Vec::new());
-    }
+    let silent = raw_client::silent_clients(server.postgres_address(), &half[..half.len() / 2], 200, 50);
     assert_eq!(server.ask("SELECT 1"), "1\n");
     drop(silent);
     assert_eq!(server.ask("SELECT count() FROM system.processes"), "1\n");
