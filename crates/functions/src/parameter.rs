@@ -4,7 +4,7 @@ use basalt_base::{Error, ErrorCode, Result, SqlType};
 use basalt_formats::text::unescape;
 
 /// The text of the value: `text` with escapes undone, except inside strings in brackets. A tab or a line break would
-/// end a field, so a value contains them as `\t` and `\n`, or behind a backslash.
+/// end a field, so a value contains them as `\t` and `\n`, or after a backslash.
 pub fn parameter_text(name: &str, text: &str, ty: &SqlType) -> Result<Vec<u8>> {
     let bytes = text.as_bytes();
     if matches!(ty.stripped(), SqlType::Array(_) | SqlType::Map(..) | SqlType::Tuple(_)) {

@@ -64,7 +64,7 @@ pub enum Target {
 }
 
 impl ClientMessage {
-    /// Reads a message from the start of `input`, and moves `input` behind it.
+    /// Reads a message from the start of `input`, and moves `input` to the byte after it.
     pub fn read(input: &mut &[u8]) -> ReadResult<ClientMessage> {
         let Some(head) = input.get(..HEAD_BYTES) else {
             return Err(ReadError::Incomplete(HEAD_BYTES - input.len()));

@@ -26,7 +26,7 @@ pub enum Startup {
 }
 
 impl Startup {
-    /// Reads a message from the start of `input`, and moves `input` behind it.
+    /// Reads a message from the start of `input`, and moves `input` to the byte after it.
     pub fn read(input: &mut &[u8]) -> ReadResult<Startup> {
         let mut rest = *input;
         let length = u32::from_be_bytes(rest.array()?);
