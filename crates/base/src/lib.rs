@@ -17,6 +17,7 @@
 //! - [`machine`]: the memory limit of the process.
 //! - [`open_files`]: the limit of open files.
 //! - [`parallel`]: runs work on several threads.
+//! - [`dialect`]: the version of ClickHouse that drivers see.
 //! - [`prefetch`]: prefetches memory into the cache.
 //! - [`processor`]: runs a loop in the form compiled for the processor at hand.
 //! - [`re2`]: translates regular expressions from RE2's syntax.

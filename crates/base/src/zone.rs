@@ -59,6 +59,11 @@ struct Table {
 }
 
 impl Zone {
+    /// The names of all zones.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        TZ_VARIANTS.iter().map(|tz| tz.name())
+    }
+
     /// The zone called `name`, for example `Europe/Berlin`; names are case-sensitive.
     pub fn parse(name: &str) -> Result<Zone> {
         let tz = name.parse::<Tz>().map_err(|_| {

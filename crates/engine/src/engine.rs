@@ -18,6 +18,7 @@ use crate::async_inserts::AsyncInserts;
 use crate::background::{Background, BackgroundWork, start_workers};
 use crate::catalog::CatalogStore;
 use crate::context::{ServerMemory, Services, release_forever};
+use crate::counters::Counters;
 use crate::data_dir;
 use crate::dictionaries::{DictionaryList, LoadWaitGraph, load_all, refresh_forever};
 use crate::instance::Instance;
@@ -173,6 +174,7 @@ fn open_instance(storage: Arc<dyn Storage>, options: EngineOptions) -> Result<Ar
         opener,
         processes: Processes::new(options.max_concurrent_queries),
         query_log: QueryLog::default(),
+        counters: Counters::default(),
         started_us: clock.now_us(),
         postgres_oids: Oids::default(),
         shared_runtime: shared_runtime(&data_dir.join("tmp"))?,

@@ -4,10 +4,11 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use basalt_base::dialect::DIALECT_VERSION;
 use basalt_base::query::{QueryStatus, enter};
 use basalt_base::{Error, Result};
 use basalt_dict::{Dictionaries, Dictionary};
-use basalt_functions::{FunctionContext, NoRelations};
+use basalt_functions::{FunctionContext, NoRelations, ServerContext};
 use basalt_sql::ast::ObjectName;
 
 use crate::VERSION;
@@ -109,6 +110,7 @@ impl Execution {
             }
         };
         self.instance.query_log().record(self, kind, error);
+        self.instance.counters().count(self, error);
     }
 
     /// The properties of this query that functions may read.
@@ -119,8 +121,16 @@ impl Execution {
             current_database: self.database.clone(),
             current_user: self.user.clone(),
             query_id: self.id.clone(),
-            version: self.postgres.as_ref().map_or_else(|| VERSION.to_owned(), |_| version()),
-            uptime_seconds: self.instance.uptime_seconds(),
+            server: ServerContext {
+                dialect_version: self
+                    .postgres
+                    .as_ref()
+                    .map_or_else(|| DIALECT_VERSION.to_owned(), |_| version()),
+                version: VERSION.to_owned(),
+                uuid: self.instance.uuid().into_bytes(),
+                zone: self.services.zone,
+                uptime_seconds: self.instance.uptime_seconds(),
+            },
             dictionaries: Arc::new(QueryDictionaries {
                 instance: Arc::clone(&self.instance),
                 chain: Arc::clone(&self.load_chain),

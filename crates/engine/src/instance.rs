@@ -4,14 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use basalt_base::fs::DirectoryLock;
+use basalt_base::siphash::sip_hash128;
+use basalt_functions::host_name;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use tempfile::TempDir;
+use uuid::Uuid;
 
 use crate::access::AccessPolicy;
 use crate::async_inserts::AsyncInserts;
 use crate::background::Background;
 use crate::catalog::CatalogStore;
 use crate::context::Services;
+use crate::counters::Counters;
 use crate::dictionaries::{CacheDirectories, LoadWaitGraph};
 use crate::named_collections::NamedCollections;
 use crate::postgres_oids::Oids;
@@ -26,6 +30,7 @@ pub(crate) struct Instance {
     pub(crate) opener: TableOpener,
     pub(crate) processes: Processes,
     pub(crate) query_log: QueryLog,
+    pub(crate) counters: Counters,
     pub(crate) async_inserts: Arc<AsyncInserts>,
     pub(crate) started_us: u64,
     /// The numbers of objects in `pg_catalog`.
@@ -77,12 +82,22 @@ impl Instance {
         &self.query_log
     }
 
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
     pub(crate) fn async_inserts(&self) -> &Arc<AsyncInserts> {
         &self.async_inserts
     }
 
     pub(crate) fn background(&self) -> &Background {
         &self.background
+    }
+
+    /// The same for each opening of the data directory on this host.
+    pub(crate) fn uuid(&self) -> Uuid {
+        let place = format!("{}:{}", host_name(), self.data_dir().display());
+        Uuid::from_bytes(sip_hash128(place.as_bytes()))
     }
 
     pub(crate) fn uptime_seconds(&self) -> u32 {

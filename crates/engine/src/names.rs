@@ -10,6 +10,8 @@ pub(crate) const TEMPORARY: &str = "_temporary_and_external_tables";
 pub(crate) const PG_CATALOG: &str = "pg_catalog";
 /// The name by which Postgres clients call the current database.
 pub(crate) const PUBLIC: &str = "public";
+/// The databases of the information schema.
+pub(crate) const INFORMATION_SCHEMA: &[&str] = &["INFORMATION_SCHEMA", "information_schema"];
 /// The database of a session that named none.
 pub(crate) const DEFAULT: &str = "default";
 
@@ -27,6 +29,11 @@ const SHOWN_CHARS: usize = 40;
 pub(crate) struct ObjectKey {
     pub(crate) database: String,
     pub(crate) name: String,
+}
+
+/// Whether what is in the database is made by the engine, so that nothing in it can be created or changed.
+pub(crate) fn is_built_in(database: &str) -> bool {
+    database == SYSTEM || INFORMATION_SCHEMA.contains(&database)
 }
 
 /// `database.name` or `name`, as (database, name).

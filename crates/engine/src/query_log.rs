@@ -61,6 +61,8 @@ pub(crate) struct QueryLogEntry {
     pub(crate) exception: String,
     pub(crate) events: Vec<(&'static str, u64)>,
     pub(crate) used_dictionaries: Vec<String>,
+    /// The setting of that name.
+    pub(crate) log_comment: String,
 }
 
 impl QueryLog {
@@ -89,6 +91,7 @@ impl QueryLog {
             interface: query.interface,
             exception_code: error.map_or(0, |error| error.code().number()),
             exception: error.map(ToString::to_string).unwrap_or_default(),
+            log_comment: settings.log_comment.clone(),
             used_dictionaries: if started { Vec::new() } else { query.load_chain.used() },
             events: if started { Vec::new() } else { query.events.snapshot(&progress, duration_us) },
         };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
+use basalt_base::dialect::DIALECT_VERSION;
 use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 use basalt_dict::Dictionaries;
@@ -17,10 +18,7 @@ pub struct FunctionContext {
     pub current_database: String,
     pub current_user: String,
     pub query_id: String,
-    /// The result of `version()`.
-    pub version: String,
-    /// Seconds since the process opened the database: `uptime()`.
-    pub uptime_seconds: u32,
+    pub server: ServerContext,
     pub dictionaries: Arc<dyn Dictionaries>,
     pub settings: Arc<dyn SettingValues>,
     pub relations: Arc<dyn Relations>,
@@ -101,6 +99,33 @@ impl Relations for NoRelations {
     }
 }
 
+/// What functions tell about the server.
+#[derive(Clone)]
+pub struct ServerContext {
+    /// The result of `version()`: that of the dialect.
+    pub dialect_version: String,
+    /// Of Basalt.
+    pub version: String,
+    /// The result of `serverUUID()`.
+    pub uuid: [u8; 16],
+    /// The zone of sessions that have not chosen one.
+    pub zone: Zone,
+    /// Seconds since the process opened the database: `uptime()`.
+    pub uptime_seconds: u32,
+}
+
+impl Default for ServerContext {
+    fn default() -> ServerContext {
+        ServerContext {
+            dialect_version: DIALECT_VERSION.to_owned(),
+            version: String::new(),
+            uuid: [0; 16],
+            zone: Zone::utc(),
+            uptime_seconds: 0,
+        }
+    }
+}
+
 /// The settings of the query, for `getSetting` and for functions that depend on one.
 pub trait SettingValues: Send + Sync {
     /// The value of a setting, as an array of one row; UNKNOWN_SETTING if there is no such setting.
@@ -114,6 +139,11 @@ pub trait SettingValues: Send + Sync {
     /// Whether a decimal result out of range is an error.
     fn decimal_check_overflow(&self) -> bool {
         true
+    }
+
+    /// Whether `CAST` of a Nullable value gives a Nullable one.
+    fn cast_keep_nullable(&self) -> bool {
+        false
     }
 
     /// Fails for a suspicious type that the settings do not allow.

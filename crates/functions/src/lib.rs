@@ -21,7 +21,7 @@ pub mod scalar;
 pub mod set;
 
 pub use context::{
-    FunctionContext, NoRelations, NoSettings, ObjectKind, ObjectText, Relations, SettingValues,
+    FunctionContext, NoRelations, NoSettings, ObjectKind, ObjectText, Relations, ServerContext, SettingValues,
 };
 pub use float_bits::{bits_of_float, float_of_bits};
 pub use native_order::native_order;

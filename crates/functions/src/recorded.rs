@@ -20,9 +20,9 @@ use datafusion::common::ScalarValue;
 use datafusion::common::config::ConfigOptions;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs};
 
-use crate::FunctionContext;
 use crate::registry;
 use crate::scalar::{Argument, BoundScalar, Cast, ScalarFunction};
+use crate::{FunctionContext, ServerContext};
 
 /// Rows of the columns that are made from constants.
 const ROWS: usize = 3;
@@ -44,8 +44,7 @@ fn context() -> FunctionContext {
         current_database: "default".into(),
         current_user: "default".into(),
         query_id: String::new(),
-        version: String::new(),
-        uptime_seconds: 0,
+        server: ServerContext::default(),
         dictionaries: Arc::new(NoDictionaries),
         settings: Arc::new(crate::NoSettings),
         relations: Arc::new(crate::NoRelations),

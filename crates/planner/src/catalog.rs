@@ -71,6 +71,10 @@ pub struct PlanSettings {
     pub empty_result_for_aggregation_by_constant_keys_on_empty_set: bool,
     /// GROUP BY the value of an INJECTIVE attribute becomes GROUP BY the key of its dictionary.
     pub optimize_injective_functions_in_group_by: bool,
+    /// A name that is a column and an alias means the column.
+    pub prefer_column_name_to_alias: bool,
+    /// Aggregate functions of no rows give NULL, as with the suffix OrNull.
+    pub aggregate_functions_null_for_empty: bool,
     /// The maximum number of rows of the right side of IN; 0 is no limit.
     pub max_rows_in_set: u64,
     /// The maximum depth of nested queries, joins and expressions.
@@ -82,6 +86,8 @@ impl PlanSettings {
     pub(crate) fn set(&mut self, setting: &ast::Setting) -> Result<()> {
         let flag = match setting.name.as_str() {
             "join_use_nulls" => &mut self.join_use_nulls,
+            "prefer_column_name_to_alias" => &mut self.prefer_column_name_to_alias,
+            "aggregate_functions_null_for_empty" => &mut self.aggregate_functions_null_for_empty,
             "joined_subquery_requires_alias" => &mut self.joined_subquery_requires_alias,
             "empty_result_for_aggregation_by_constant_keys_on_empty_set" => {
                 &mut self.empty_result_for_aggregation_by_constant_keys_on_empty_set

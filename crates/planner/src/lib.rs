@@ -36,6 +36,7 @@ pub use catalog::{
     Catalog, PlanSettings, PlannerContext, PostgresPlanning, ResolvedTable, SubqueryRunner, TableColumn,
     TableOptions,
 };
+pub use expr::COMBINATORS;
 pub use group_value::GroupValue;
 pub use inverse_lookup::InverseLookup;
 pub use names::canonical as column_name;

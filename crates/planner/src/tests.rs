@@ -15,7 +15,7 @@ use basalt_base::zone::Zone;
 use basalt_base::{Column, Error, ErrorCode, Result, SqlType};
 use basalt_dict::{Dictionaries, Dictionary};
 use basalt_exec::session::{Rules, SessionLimits, session_state};
-use basalt_functions::FunctionContext;
+use basalt_functions::{FunctionContext, ServerContext};
 use basalt_sql::ast;
 use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::execution::runtime_env::RuntimeEnv;
@@ -131,8 +131,7 @@ fn functions() -> FunctionContext {
         current_database: "default".into(),
         current_user: "default".into(),
         query_id: "q".into(),
-        version: "1".into(),
-        uptime_seconds: 1,
+        server: ServerContext::default(),
         dictionaries: Arc::new(NoDictionaries),
         relations: Arc::new(basalt_functions::NoRelations),
         settings: Arc::new(basalt_functions::NoSettings),

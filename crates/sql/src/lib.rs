@@ -29,4 +29,4 @@ pub use parser::{
     split_postgres,
 };
 pub use print::quote_name;
-pub use types::resolve_type;
+pub use types::{NamedType, resolve_type, type_names};

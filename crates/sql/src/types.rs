@@ -14,6 +14,7 @@ use basalt_base::{Error, Result, SqlType, bail};
 
 use crate::ast::{TypeArgument, TypeName};
 use aliases::{CANONICAL_NAMES, canonical_name};
+pub use aliases::{NamedType, type_names};
 use parameters::Parameters;
 
 /// The type that `written` names. Unknown names fail with UNKNOWN_TYPE and a suggestion; wrong

@@ -31,7 +31,7 @@ pub use lock::{DirectoryLock, LOCK_FILE};
 pub use publish::{
     PendingDirectory, PendingFile, StartedFile, is_unpublished, publish_empty_dir, publish_file,
 };
-pub use real::RealStorage;
+pub use real::{DiskSpace, RealStorage, disk_space};
 
 use std::fmt;
 use std::io;

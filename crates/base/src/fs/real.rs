@@ -123,6 +123,22 @@ impl Storage for RealStorage {
     }
 }
 
+/// The bytes of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskSpace {
+    pub free: u64,
+    pub total: u64,
+}
+
+/// The space of the disk that has `dir`.
+pub fn disk_space(dir: &Path) -> Result<DiskSpace> {
+    let found = at(FileAction::Inspect, dir, rustix::fs::statvfs(dir).map_err(io::Error::from))?;
+    Ok(DiskSpace {
+        free: found.f_bavail.saturating_mul(found.f_frsize),
+        total: found.f_blocks.saturating_mul(found.f_frsize),
+    })
+}
+
 fn available_bytes(dir: &Path) -> io::Result<u64> {
     let free = rustix::fs::statvfs(dir)?;
     Ok(free.f_bavail.saturating_mul(free.f_frsize))

@@ -96,6 +96,16 @@ impl CatalogObject {
         }
     }
 
+    /// ENGINE and the clauses after it, without ENGINE itself; empty for what has no engine.
+    pub(crate) fn engine_clauses(&self) -> String {
+        let CatalogObject::Table(table) = self else { return String::new() };
+        let shown = with_granularity(&table.definition().create);
+        let name = ObjectName { database: None, name: "t".to_owned() };
+        let bare = ast::CreateTable { name, elements: Vec::new(), comment: None, source: None, ..shown };
+        let text = ast::Statement::CreateTable(Box::new(bare)).to_string();
+        text.split_once("ENGINE = ").map(|(_, clauses)| clauses.to_owned()).unwrap_or_default()
+    }
+
     /// The statement that makes it, without passwords.
     pub(crate) fn create_statement(&self) -> String {
         match self {

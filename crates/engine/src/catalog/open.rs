@@ -20,7 +20,7 @@ use super::metadata_file::StoredObject;
 use super::object::{BrokenObject, CatalogObject};
 use super::read_object::read_object;
 use super::store::{CatalogStore, store_dir, store_root};
-use crate::names::{DEFAULT, SYSTEM};
+use crate::names::{DEFAULT, INFORMATION_SCHEMA, SYSTEM};
 use crate::server_log::ServerLog;
 use crate::tables::TableOpener;
 
@@ -46,7 +46,9 @@ impl CatalogStore {
             names.push(DEFAULT.to_owned());
         }
         let mut databases = BTreeMap::new();
-        databases.insert(SYSTEM.to_owned(), BTreeMap::new());
+        for name in INFORMATION_SCHEMA.iter().chain([&SYSTEM]) {
+            databases.entry((*name).to_owned()).or_default();
+        }
         let mut detached = DetachedObjects::new();
         let mut listed = Vec::with_capacity(names.len());
         for database in names {

@@ -20,7 +20,7 @@ use super::detached_object::{DetachedDatabases, DetachedObject, DetachedObjects}
 use super::dropped::DroppedTables;
 use super::metadata::MetadataStore;
 use super::object::{CatalogObject, stored_table};
-use crate::names::{ObjectKey, SYSTEM, TEMPORARY, check_name};
+use crate::names::{ObjectKey, TEMPORARY, check_name, is_built_in};
 use crate::tables::{Table, TableDefinition};
 
 /// All databases of a data directory.
@@ -142,8 +142,8 @@ impl CatalogStore {
 
     /// Removes a database and all that is in it; the caller holds [`CatalogStore::ddl`].
     pub(crate) fn drop_database(&self, database: &str) -> Result<()> {
-        if database == SYSTEM {
-            bail!(BadArguments, "database `{SYSTEM}` cannot be dropped");
+        if is_built_in(database) {
+            bail!(BadArguments, "database `{database}` cannot be dropped");
         }
         self.metadata.drop_database(database)?;
         let objects = self.databases.write().remove(database).unwrap_or_default();

@@ -179,7 +179,17 @@ impl QueryContext {
     /// Counts rows that were read from a table.
     pub(crate) fn count_read(&self, rows: u64, bytes: u64) -> Result<()> {
         self.progress.add_read(rows, bytes);
-        self.check_rows_to_read(self.progress.snapshot().read_rows)
+        let progress = self.progress.snapshot();
+        let most = self.settings.max_bytes_to_read;
+        if most > 0 && progress.read_bytes > most && !self.breaks_reading() {
+            bail!(
+                TooManyBytes,
+                "query `{}` read {} bytes, more than max_bytes_to_read, {most}",
+                self.id,
+                progress.read_bytes
+            );
+        }
+        self.check_rows_to_read(progress.read_rows)
     }
 
     /// Adds the rows that a scan is about to read to the progress.
@@ -190,8 +200,11 @@ impl QueryContext {
 
     /// Whether reading stops here although there may be more rows: `read_overflow_mode = 'break'`.
     pub(crate) fn has_read_enough(&self) -> bool {
-        let most = self.settings.max_rows_to_read;
-        most > 0 && self.breaks_reading() && self.progress.snapshot().read_rows > most
+        let is_over = |most: u64, read: u64| most > 0 && read > most;
+        let (settings, progress) = (&self.settings, self.progress.snapshot());
+        self.breaks_reading()
+            && (is_over(settings.max_rows_to_read, progress.read_rows)
+                || is_over(settings.max_bytes_to_read, progress.read_bytes))
     }
 
     fn breaks_reading(&self) -> bool {

@@ -18,10 +18,10 @@ use super::runtime::collect;
 use super::sample::Sample;
 use crate::catalog::CatalogObject;
 use crate::execution::Execution;
-use crate::names::{PG_CATALOG, SYSTEM};
+use crate::names::{INFORMATION_SCHEMA, PG_CATALOG, SYSTEM};
 use crate::provider::TableScanProvider;
 use crate::tables::Table;
-use crate::{system, table_functions};
+use crate::{information_schema, system, table_functions};
 
 /// Everything that a statement is planned against, while it is planned.
 pub(crate) struct PlanningContext {
@@ -42,6 +42,8 @@ impl PlanningContext {
                 .settings
                 .empty_result_for_aggregation_by_constant_keys_on_empty_set,
             optimize_injective_functions_in_group_by: query.settings.optimize_injective_functions_in_group_by,
+            prefer_column_name_to_alias: query.settings.prefer_column_name_to_alias,
+            aggregate_functions_null_for_empty: query.settings.aggregate_functions_null_for_empty,
             max_rows_in_set: query.settings.max_rows_in_set,
             max_subquery_depth: query.settings.max_subquery_depth.min(1000) as usize,
         };
@@ -118,6 +120,10 @@ impl Catalog for PlanningContext {
         }
         if key.database == SYSTEM {
             return Ok(self.resolve(system::table(&name.name, &self.query)?));
+        }
+        if INFORMATION_SCHEMA.contains(&key.database.as_str()) {
+            let (query, columns) = information_schema::view(&name.name)?;
+            return Ok(ResolvedTable::View { query, columns });
         }
         match self.query.instance.catalog().get(&key.database, &key.name)? {
             CatalogObject::Table(table) => {

@@ -10,7 +10,7 @@ use super::detach_database;
 use super::resolve::check_kind;
 use crate::catalog::{CatalogObject, DetachedObject};
 use crate::execution::Execution;
-use crate::names::{ObjectKey, SYSTEM};
+use crate::names::{ObjectKey, is_built_in};
 
 /// How long ATTACH waits for queries that began before DETACH.
 const USERS_MAX_WAIT: Duration = Duration::from_secs(10);
@@ -139,8 +139,8 @@ pub(super) fn wait_while(query: &Execution, is_used: impl Fn() -> bool) -> Resul
 }
 
 fn refuse_system(what: &str, key: &ObjectKey) -> Result<()> {
-    match key.database == SYSTEM {
-        true => bail!(ReadOnly, "tables of the database `{SYSTEM}` cannot be {what}"),
+    match is_built_in(&key.database) {
+        true => bail!(ReadOnly, "tables of the database `{}` cannot be {what}", key.database),
         false => Ok(()),
     }
 }

@@ -5,13 +5,13 @@ use basalt_sql::ast::DetachObject;
 
 use super::detach::{locked_as_used, still_used, until_free, wait_while};
 use crate::execution::Execution;
-use crate::names::{ObjectKey, SYSTEM};
+use crate::names::{ObjectKey, is_built_in};
 
 /// `DETACH DATABASE [IF EXISTS] name [SYNC]`.
 pub(super) fn detach(query: &Execution, detach: &DetachObject) -> Result<()> {
     let database = &detach.name.name;
-    if database == SYSTEM {
-        bail!(ReadOnly, "database `{SYSTEM}` cannot be detached");
+    if is_built_in(database) {
+        bail!(ReadOnly, "database `{database}` cannot be detached");
     }
     let catalog = query.instance.catalog();
     {

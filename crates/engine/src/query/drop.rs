@@ -7,7 +7,7 @@ use basalt_sql::ast::{self, ObjectKind, ObjectName};
 
 use super::resolve::check_kind;
 use crate::execution::Execution;
-use crate::names::{ObjectKey, SYSTEM, TEMPORARY};
+use crate::names::{ObjectKey, TEMPORARY, is_built_in};
 
 /// How often DROP ... SYNC looks whether the last user of the table is gone.
 const SWEEP_INTERVAL: Duration = Duration::from_millis(5);
@@ -84,8 +84,8 @@ fn drop_named(query: &Execution, drop: &ast::DropObject) -> Result<()> {
 }
 
 fn drop_missing(query: &Execution, key: &ObjectKey) -> Result<()> {
-    if key.database == SYSTEM {
-        bail!(ReadOnly, "tables of the database `{SYSTEM}` cannot be dropped");
+    if is_built_in(&key.database) {
+        bail!(ReadOnly, "tables of the database `{}` cannot be dropped", key.database);
     }
     query.instance.catalog().get(&key.database, &key.name).map(|_| ())
 }

@@ -91,9 +91,15 @@ fn changes(settings: &[Setting]) -> Vec<(String, String)> {
 
 /// Runs SET. The settings of `query` may be stricter than the session's: a change that they refuse does not reach the
 /// session.
-fn set(session: &mut SessionState, query: &Execution, list: &[Setting]) -> Result<()> {
-    let (parameters, settings): (Vec<_>, Vec<_>) =
+fn set(session: &mut SessionState, query: &Execution, list: &[Setting], defaults: &[String]) -> Result<()> {
+    let (parameters, mut settings): (Vec<_>, Vec<_>) =
         changes(list).into_iter().partition(|(name, _)| name.starts_with(PARAMETER));
+    for name in defaults {
+        // A name that is not known has no value to take back.
+        if let Ok(value) = Settings::default().get(name) {
+            settings.push((name.clone(), value));
+        }
+    }
     query.settings.clone().change(&settings)?;
     session.settings.change(&settings)?;
     let values = parameters.into_iter().map(|(name, text)| (name[PARAMETER.len()..].to_owned(), text));
@@ -142,7 +148,11 @@ pub(super) fn context(session: &SessionState, request: &Request, settings: Setti
         true => Arc::clone(&session.temporary),
         false => Arc::new(TemporaryTables::of_statement(&session.temporary)),
     };
-    let query = query.asked_by(&session.user, &session.database, request.interface);
+    let database = match query.settings.database.as_str() {
+        "" => session.database.clone(),
+        name => name.to_owned(),
+    };
+    let query = query.asked_by(&session.user, &database, request.interface);
     query.finding(&tables).of_postgres(session.postgres.clone())
 }
 
@@ -167,11 +177,11 @@ async fn dispatch(
         statement if show::shows(&statement) => return show::rows(running, statement, request).await,
         Statement::Explain(ast) => return explain::rows(running, ast, request).await,
         Statement::Check(check) => return check_table::rows(running, check, request).await,
-        Statement::KillQuery { filter, sync } => return kill::rows(running, &filter, sync, request).await,
+        Statement::KillQuery { filter, mode } => return kill::rows(running, &filter, mode, request).await,
         Statement::Insert(ast) => insert::insert(&query, *ast, request).await,
         Statement::Copy(ast) => insert::copy(&query, *ast, request).await,
         Statement::Use(database) => session.use_database(&database),
-        Statement::Set(list) => set(session, &query, &list),
+        Statement::Set { changes, defaults } => set(session, &query, &changes, &defaults),
         Statement::System(command) => system_command::run(&query, command).await,
         other => ddl::run(&query, other, request.parameters).await,
     };

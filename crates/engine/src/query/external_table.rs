@@ -1,11 +1,12 @@
 //! External tables out of bytes of a format.
 
-use basalt_base::{Column, Columns, Error, Result, SqlType};
+use basalt_base::{Error, Result};
 use basalt_formats::{Callbacks, FormatSettings};
 
 use crate::context::{QueryContext, format_settings};
 use crate::request::{CancelHandle, ExternalTable, ExternalTableText};
 use crate::session_state::SessionState;
+use crate::structure::columns_of;
 use crate::tables::CastConverter;
 
 /// Parses the tables, on a thread that may block.
@@ -38,7 +39,7 @@ fn blocks(
 ) -> Result<ExternalTable> {
     let ExternalTableText { name, structure, format, bytes } = table;
     let columns = match &structure {
-        Some(text) => structure_of(text)?,
+        Some(text) => columns_of(text, "_")?,
         None => basalt_formats::infer_schema(&format, &mut bytes.as_slice(), settings)?,
     };
     let input = Box::new(std::io::Cursor::new(bytes));
@@ -48,17 +49,4 @@ fn blocks(
         blocks.push(block.batch);
     }
     Ok(ExternalTable { name, columns, blocks })
-}
-
-/// `a UInt8, b String`; types alone are those of columns `_1`, `_2` and so on.
-fn structure_of(text: &str) -> Result<Columns> {
-    let tuple = basalt_sql::resolve_type(&basalt_sql::parse_type(format!("Tuple({text})").as_bytes())?)?;
-    let SqlType::Tuple(elements) = tuple else {
-        return Err(Error::logical("a structure is no tuple"));
-    };
-    let columns = elements.iter().enumerate().map(|(index, element)| {
-        let name = element.name.clone().unwrap_or_else(|| format!("_{}", index + 1));
-        Column::new(name, element.ty.clone())
-    });
-    Ok(columns.collect())
 }

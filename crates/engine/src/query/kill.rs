@@ -6,7 +6,7 @@ use std::time::Duration;
 use arrow::array::{ArrayRef, AsArray, BinaryViewArray};
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Column, Columns, Error, Result, SqlType};
-use basalt_sql::ast::{Expr, Statement};
+use basalt_sql::ast::{Expr, KillMode, Statement};
 
 use super::running::Running;
 use super::select;
@@ -19,9 +19,14 @@ use crate::request::Request;
 /// How often a KILL QUERY ... SYNC looks whether the queries are gone.
 const LOOKS_AGAIN: Duration = Duration::from_millis(5);
 
-/// Cancels the queries and answers with one row for each. With `sync`, waits until they have ended.
-pub(super) async fn rows(running: Running, filter: &Expr, sync: bool, request: Request) -> Result<Outcome> {
-    match kill(&running.query, filter, sync).await {
+/// Does to the queries what `mode` says, and answers with one row for each.
+pub(super) async fn rows(
+    running: Running,
+    filter: &Expr,
+    mode: KillMode,
+    request: Request,
+) -> Result<Outcome> {
+    match kill(&running.query, filter, mode).await {
         Ok((columns, block)) => {
             Ok(Outcome::Rows(Box::new(select::ready_rows(&running, columns, block, &request, None))))
         }
@@ -32,18 +37,20 @@ pub(super) async fn rows(running: Running, filter: &Expr, sync: bool, request: R
     }
 }
 
-async fn kill(query: &Arc<Execution>, filter: &Expr, sync: bool) -> Result<(Columns, RecordBatch)> {
+async fn kill(query: &Arc<Execution>, filter: &Expr, mode: KillMode) -> Result<(Columns, RecordBatch)> {
     let mut killed = Vec::new();
     for id in picked_ids(query, filter).await? {
         // A query does not kill itself, and may have ended meanwhile.
         if id != query.id
             && let Some(other) = query.instance.processes().find(&id)
         {
-            other.end.cancel.cancel();
+            if mode != KillMode::Test {
+                other.end.cancel.cancel();
+            }
             killed.push(other);
         }
     }
-    if sync {
+    if mode == KillMode::Sync {
         for other in &killed {
             while query.instance.processes().find(&other.id).is_some_and(|found| Arc::ptr_eq(&found, other)) {
                 query.check()?;
@@ -51,7 +58,7 @@ async fn kill(query: &Arc<Execution>, filter: &Expr, sync: bool) -> Result<(Colu
             }
         }
     }
-    answer(&killed, if sync { "finished" } else { "waiting" })
+    answer(&killed, if mode == KillMode::Sync { "finished" } else { "waiting" })
 }
 
 /// The ids of the running queries that meet the condition.

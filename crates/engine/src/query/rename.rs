@@ -5,7 +5,7 @@ use basalt_sql::ast::{ObjectKind, ObjectName, RenamePair};
 
 use crate::catalog::{CatalogObject, CatalogStore};
 use crate::execution::Execution;
-use crate::names::{ObjectKey, SYSTEM, check_name};
+use crate::names::{ObjectKey, check_name, is_built_in};
 
 /// `RENAME a TO b, ...`: one pair after the other, so that `a TO c, b TO a, c TO b` exchanges two; all of
 /// them or none.
@@ -84,8 +84,8 @@ impl Moves<'_> {
     }
 
     fn check_free(&self, key: &ObjectKey) -> Result<()> {
-        if key.database == SYSTEM {
-            bail!(ReadOnly, "nothing can be created in the database `{SYSTEM}`");
+        if is_built_in(&key.database) {
+            bail!(ReadOnly, "nothing can be created in the database `{}`", key.database);
         }
         check_name("table", &key.name)?;
         self.catalog.require_database(&key.database)?;

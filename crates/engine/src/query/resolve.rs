@@ -5,7 +5,7 @@ use basalt_sql::ast::{self, ObjectKind};
 
 use crate::catalog::CatalogObject;
 use crate::execution::Execution;
-use crate::names::{ObjectKey, SYSTEM, check_name};
+use crate::names::{ObjectKey, check_name, is_built_in};
 
 /// `true` if `key` is free for an object of `kind`, or OR REPLACE may free it. A taken name is an error, or `false`
 /// under IF NOT EXISTS.
@@ -16,8 +16,8 @@ pub(super) fn is_free(
     if_not_exists: bool,
     or_replace: bool,
 ) -> Result<bool> {
-    if key.database == SYSTEM {
-        bail!(ReadOnly, "nothing can be created in the database `{SYSTEM}`");
+    if is_built_in(&key.database) {
+        bail!(ReadOnly, "nothing can be created in the database `{}`", key.database);
     }
     check_name(if kind == ObjectKind::Dictionary { "dictionary" } else { "table" }, &key.name)?;
     let catalog = query.instance.catalog();

@@ -11,7 +11,7 @@ use basalt_exec::extremes::Extremes;
 use basalt_exec::rows_before_limit::{is_limited, rows_before_limit};
 use basalt_planner::{Planned, plan_query};
 use basalt_sql::ast;
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream};
 use futures::{FutureExt, Stream};
 use tokio::sync::mpsc;
@@ -24,6 +24,7 @@ use crate::outfile::Outfile;
 use crate::planning::{Physical, PlanningContext, collect, next_block};
 use crate::postgres_type::PostgresType;
 use crate::request::Request;
+use crate::settings::Settings;
 
 /// The most blocks that wait for the caller.
 const BLOCKS_WAITING_MAX: usize = 4;
@@ -44,7 +45,13 @@ pub(super) async fn plan_to_operators(
     parameters: HashMap<String, String>,
 ) -> Result<(Planned, Physical)> {
     let plan = move |query: &Arc<Execution>| {
-        let planned = plan_here(query, &ast, parameters)?;
+        let mut planned = plan_here(query, &ast, parameters)?;
+        let Settings { limit, offset, .. } = query.settings;
+        if limit > 0 || offset > 0 {
+            let fetch = (limit > 0).then_some(limit as usize);
+            let limited = LogicalPlanBuilder::from(planned.plan).limit(offset as usize, fetch);
+            planned.plan = limited.and_then(LogicalPlanBuilder::build).map_err(Error::logical)?;
+        }
         let physical = Physical::of(query, &planned.plan)?;
         Ok((planned, physical))
     };
@@ -219,6 +226,10 @@ fn count_result(query: &Execution, block: &RecordBatch) -> Result<()> {
     let (rows, most) = (query.progress.snapshot().result_rows, query.settings.max_result_rows);
     if most > 0 && rows > most {
         bail!(TooManyRows, "the result has more than max_result_rows, {most} rows");
+    }
+    let (bytes, most) = (query.progress.snapshot().result_bytes, query.settings.max_result_bytes);
+    if most > 0 && bytes > most {
+        bail!(TooManyRowsOrBytes, "the result has more than max_result_bytes, {most} bytes");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! SHOW, DESCRIBE, EXISTS and CHECK: answers about the catalog, as rows.
+//! SHOW, DESCRIBE and EXISTS: answers about the catalog, as rows.
 //!
 //! Answers that a system table has come from a SELECT on it; the others are built here.
 
@@ -8,17 +8,19 @@ use arrow::array::{ArrayRef, BinaryViewArray, UInt8Array};
 use arrow::record_batch::RecordBatch;
 use basalt_base::types::{quote_identifier, quote_string};
 use basalt_base::{Column, Columns, Error, Result, SqlType};
-use basalt_sql::ast::{self, Describe, ObjectKind, ObjectName, ShowFilter, ShowWhat, Statement, TableFactor};
+use basalt_sql::ast::{ObjectKind, ObjectName, ShowWhat, Statement};
 
+use super::describe::describe;
 use super::running::Running;
 use super::select;
+use super::show_text::{columns_text, filter_text, indexes_text};
 use crate::catalog::CatalogObject;
 use crate::execution::Execution;
-use crate::names::SYSTEM;
+use crate::information_schema;
+use crate::names::{INFORMATION_SCHEMA, ObjectKey, SYSTEM, is_built_in};
 use crate::outcome::Outcome;
 use crate::request::Request;
 use crate::system;
-use crate::tables::{TableDefinition, default_kind_name};
 
 /// Whether [`rows`] runs the statement.
 pub(super) fn shows(statement: &Statement) -> bool {
@@ -34,7 +36,7 @@ pub(super) async fn rows(running: Running, statement: Statement, request: Reques
             Ok(Answer::Block(columns, block)) => Ok((columns, block, show.format)),
             Err(error) => Err(error),
         },
-        Statement::Describe(describe) => describe_answer(&query, describe).await,
+        Statement::Describe(what) => describe(&query, what).await,
         Statement::Exists { kind, name } => exists(&query, kind, &name),
         other => Err(Error::logical(format!("`{other}` shows nothing"))),
     };
@@ -56,7 +58,7 @@ enum Answer {
     Block(Columns, RecordBatch),
 }
 
-type Described = (Columns, RecordBatch, Option<String>);
+pub(super) type Described = (Columns, RecordBatch, Option<String>);
 
 async fn run_select(
     running: Running,
@@ -73,7 +75,7 @@ async fn run_select(
     }
 }
 
-fn show_answer(query: &Execution, what: ShowWhat) -> Result<Answer> {
+fn show_answer(query: &Arc<Execution>, what: ShowWhat) -> Result<Answer> {
     let text = match what {
         ShowWhat::Databases { like } => {
             format!(
@@ -97,15 +99,25 @@ fn show_answer(query: &Execution, what: ShowWhat) -> Result<Answer> {
             )
         }
         ShowWhat::Create { kind, name } => return show_create(query, kind, &name),
-        ShowWhat::Columns { table, like } => {
-            let key = query.key_of(&table);
-            let like = filter_text(&like, " AND ", "name");
+        ShowWhat::FullTables { database, like, limit } => {
+            let database = database.unwrap_or_else(|| query.database.clone());
+            query.instance.catalog().require_database(&database)?;
+            let limit = limit.map(|limit| format!(" LIMIT {limit}")).unwrap_or_default();
+            let (like, database) = (filter_text(&like, " AND ", "name"), quote_string(&database));
             format!(
-                "SELECT name AS field, type, startsWith(type, 'Nullable') ? 'YES' : 'NO' AS `null` \
-                 FROM system.columns WHERE database = {} AND table = {}{like} ORDER BY position",
-                quote_string(&key.database),
-                quote_string(&key.name)
+                "SELECT name, engine FROM system.tables WHERE database = {database}{like} ORDER BY name{limit}"
             )
+        }
+        ShowWhat::Columns { table, full, like } => columns_text(&query.key_of(&table), full, &like),
+        ShowWhat::Indexes { table, filter } => {
+            let key = query.key_of(&table);
+            query.instance.catalog().table(&key.database, &key.name, "SHOW INDEX")?;
+            indexes_text(&key, filter)
+        }
+        ShowWhat::Clusters => "SELECT DISTINCT cluster FROM system.clusters ORDER BY cluster".to_owned(),
+        ShowWhat::Setting { name } => {
+            query.settings.get(&name)?;
+            format!("SELECT value FROM system.settings WHERE name = {}", quote_string(&name))
         }
         ShowWhat::ProcessList => "SELECT * FROM system.processes ORDER BY elapsed DESC".to_owned(),
         ShowWhat::Settings { like } => {
@@ -120,19 +132,7 @@ fn show_answer(query: &Execution, what: ShowWhat) -> Result<Answer> {
     Ok(Answer::Select(text))
 }
 
-fn filter_text(filter: &Option<ShowFilter>, lead: &str, column: &str) -> String {
-    match filter {
-        None => String::new(),
-        Some(ShowFilter::Where(expr)) => format!("{lead}({expr})"),
-        Some(ShowFilter::Like { pattern, case_insensitive, negated }) => {
-            let not = if *negated { "NOT " } else { "" };
-            let like = if *case_insensitive { "ILIKE" } else { "LIKE" };
-            format!("{lead}{column} {not}{like} {}", quote_string(pattern))
-        }
-    }
-}
-
-fn show_create(query: &Execution, kind: ObjectKind, name: &ObjectName) -> Result<Answer> {
+fn show_create(query: &Arc<Execution>, kind: ObjectKind, name: &ObjectName) -> Result<Answer> {
     let statement = if kind == ObjectKind::Database {
         query.instance.catalog().require_database(&name.name)?;
         format!("CREATE DATABASE {} ENGINE = Atomic", quote_identifier(&name.name))
@@ -140,6 +140,7 @@ fn show_create(query: &Execution, kind: ObjectKind, name: &ObjectName) -> Result
         let key = query.key_of(name);
         let catalog = query.instance.catalog();
         match (catalog.find(&key.database, &key.name), catalog.detached(&key)) {
+            _ if is_built_in(&key.database) => built_in_statement(query, &key)?,
             (None, Some(detached)) => detached.shown_statement()?,
             _ => catalog.get(&key.database, &key.name)?.shown_statement(),
         }
@@ -147,6 +148,22 @@ fn show_create(query: &Execution, kind: ObjectKind, name: &ObjectName) -> Result
     let columns = Columns::new(vec![Column::new("statement", SqlType::String)]);
     let block = strings_block(&columns, vec![vec![statement]])?;
     Ok(Answer::Block(columns, block))
+}
+
+/// The statement that would make a table that the engine makes itself.
+fn built_in_statement(query: &Arc<Execution>, key: &ObjectKey) -> Result<String> {
+    let name = format!("{}.{}", key.database, quote_identifier(&key.name));
+    if key.database != SYSTEM {
+        return Ok(format!("CREATE VIEW {name}\nAS {}", information_schema::view(&key.name)?.0));
+    }
+    let definition = system::table(&key.name, query)?.definition();
+    let columns = definition.columns.iter().map(|column| {
+        let alias = column.default.as_ref().and_then(|default| default.expr.as_ref());
+        let alias = alias.map(|expr| format!(" ALIAS {expr}")).unwrap_or_default();
+        format!("    `{}` {}{alias}", column.name, column.ty)
+    });
+    let columns: Vec<String> = columns.collect();
+    Ok(format!("CREATE TABLE {name}\n(\n{}\n)\nENGINE = System", columns.join(",\n")))
 }
 
 fn exists(query: &Execution, kind: ObjectKind, name: &ObjectName) -> Result<Described> {
@@ -159,6 +176,9 @@ fn exists(query: &Execution, kind: ObjectKind, name: &ObjectName) -> Result<Desc
             Some(CatalogObject::Dictionary(_)) => matches!(kind, ObjectKind::Dictionary | ObjectKind::Table),
             Some(CatalogObject::View(_)) => matches!(kind, ObjectKind::View | ObjectKind::Table),
             Some(_) => kind == ObjectKind::Table,
+            None if INFORMATION_SCHEMA.contains(&key.database.as_str()) => {
+                information_schema::view(&key.name).is_ok()
+            }
             None => key.database == SYSTEM && system::table_names().contains(&key.name.as_str()),
         }
     };
@@ -166,92 +186,6 @@ fn exists(query: &Execution, kind: ObjectKind, name: &ObjectName) -> Result<Desc
     let array: ArrayRef = Arc::new(UInt8Array::from(vec![u8::from(found)]));
     let block = RecordBatch::try_new(columns.to_arrow(), vec![array]).map_err(Error::of_arrow)?;
     Ok((columns, block, None))
-}
-
-async fn describe_answer(query: &Arc<Execution>, describe: Describe) -> Result<Described> {
-    let (rows, format) = match describe {
-        Describe::Table { name, format } => (describe_table(query, &name).await?, format),
-        Describe::Factor { factor, format } => (describe_factor(query, *factor).await?, format),
-    };
-    let names = [
-        "name",
-        "type",
-        "default_type",
-        "default_expression",
-        "comment",
-        "codec_expression",
-        "ttl_expression",
-    ];
-    let columns: Columns = names.iter().map(|name| Column::new(*name, SqlType::String)).collect();
-    let block = strings_block(&columns, rows)?;
-    Ok((columns, block, format))
-}
-
-async fn describe_table(query: &Arc<Execution>, name: &ObjectName) -> Result<Vec<Vec<String>>> {
-    let key = query.key_of(name);
-    if key.database == SYSTEM {
-        return Ok(definition_rows(&system::table(&key.name, query)?.definition()));
-    }
-    match query.instance.catalog().get(&key.database, &key.name)? {
-        CatalogObject::Table(table) => Ok(definition_rows(&table.definition())),
-        CatalogObject::View(view) => Ok(plain_rows(&view.columns)),
-        CatalogObject::Dictionary(entry) => Ok(plain_rows(&entry.columns())),
-        CatalogObject::Broken(broken) => Err(broken.error.clone()),
-    }
-}
-
-/// A table function or a subquery: the columns of `SELECT * FROM` it.
-async fn describe_factor(query: &Arc<Execution>, factor: TableFactor) -> Result<Vec<Vec<String>>> {
-    let asterisk = ast::Expr::Asterisk { qualifier: Vec::new(), except: Vec::new(), replace: Vec::new() };
-    let body = ast::Select {
-        items: vec![ast::SelectItem { expr: asterisk, alias: None }],
-        from: Some(ast::TableExpr::Factor(factor)),
-        ..ast::Select::default()
-    };
-    let ast = ast::Query {
-        body: ast::SetExpr::Select(Box::new(body)),
-        into_outfile: None,
-        format: None,
-        settings: Vec::new(),
-    };
-    let planned = select::plan(query, ast, Default::default()).await?;
-    Ok(plain_rows(&planned.columns))
-}
-
-fn plain_rows(columns: &[Column]) -> Vec<Vec<String>> {
-    let row = |column: &Column| {
-        let mut row = vec![String::new(); 7];
-        row[0].clone_from(&column.name);
-        row[1] = column.ty.to_string();
-        row
-    };
-    columns.iter().map(row).collect()
-}
-
-fn definition_rows(definition: &TableDefinition) -> Vec<Vec<String>> {
-    definition
-        .columns
-        .iter()
-        .map(|column| {
-            let (kind, expr) = match &column.default {
-                Some(default) => (
-                    default_kind_name(default.kind),
-                    default.expr.as_ref().map(ToString::to_string).unwrap_or_default(),
-                ),
-                None => ("", String::new()),
-            };
-            let codec = column.codec.as_ref().map(ToString::to_string).unwrap_or_default();
-            vec![
-                column.name.clone(),
-                column.ty.to_string(),
-                kind.to_owned(),
-                expr,
-                column.comment.clone(),
-                codec,
-                column.ttl.as_ref().map(ToString::to_string).unwrap_or_default(),
-            ]
-        })
-        .collect()
 }
 
 /// Rows of strings as a block; every row has a string for each column.

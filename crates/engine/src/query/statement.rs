@@ -64,7 +64,7 @@ pub(super) fn kind_name(statement: &Statement) -> &'static str {
         Statement::Restore { .. } => "Restore",
         Statement::Optimize { .. } => "Optimize",
         Statement::Use(_) => "Use",
-        Statement::Set(_) => "Set",
+        Statement::Set { .. } => "Set",
         Statement::Show(_) => "Show",
         Statement::Describe(_) => "Describe",
         Statement::Exists { .. } => "Exists",
@@ -85,7 +85,7 @@ pub(super) fn may_run_readonly(statement: &Statement, readonly: u64) -> bool {
         | Statement::Exists { .. }
         | Statement::Explain(_)
         | Statement::Check(_) => true,
-        Statement::Set(_) => readonly == 2,
+        Statement::Set { .. } => readonly == 2,
         Statement::Use(_) => true,
         _ => false,
     }

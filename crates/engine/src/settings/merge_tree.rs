@@ -1,5 +1,6 @@
 //! The settings of a MergeTree table, from the SETTINGS clause of its CREATE: one line each.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use basalt_base::suggest::did_you_mean;
@@ -7,13 +8,11 @@ use basalt_base::{Result, bail};
 use basalt_parts::{BrokenLimits, GRANULE_BYTES_DEFAULT, MergeLimits, WIDE_BYTES_MIN_DEFAULT};
 use basalt_sql::ast::{Literal, Setting};
 
-use super::table::settings_table;
+use super::known::MERGE_TREE;
+use super::table::{SettingLine, settings_table};
 
 /// Rows of a granule at most.
 const INDEX_GRANULARITY_MAX: u64 = 1 << 20;
-
-/// The settings that ClickHouse has, a name a line; those that are not in the table below are not built.
-const CLICKHOUSE_NAMES: &str = include_str!("clickhouse_merge_tree.txt");
 
 /// An INSERT waits no longer than this under any settings.
 const DELAY_MAX_MS: u64 = 60_000;
@@ -61,11 +60,16 @@ impl MergeTreeSettings {
     }
 
     fn set(&mut self, name: &str, text: &str) -> Result<()> {
+        let known = MERGE_TREE.find(name);
+        let text = match known {
+            Some(known) => &MERGE_TREE.canonical(known, text)?,
+            None => text,
+        };
         if self.set_known(name, text)? {
             return Ok(());
         }
-        if CLICKHOUSE_NAMES.lines().any(|known| known == name) {
-            bail!(NotImplemented, "setting `{name}` of engine MergeTree is not implemented");
+        if let Some(known) = known {
+            return MERGE_TREE.accepted(known, text).map(|_| ());
         }
         let hint = did_you_mean(name, MergeTreeSettings::names());
         bail!(UnknownSetting, "setting `{name}` of engine MergeTree is not known{hint}")
@@ -73,8 +77,21 @@ impl MergeTreeSettings {
 
     /// Whether ClickHouse has a setting of that name.
     pub(crate) fn is_known(name: &str) -> bool {
-        MergeTreeSettings::names().any(|known| known == name)
-            || CLICKHOUSE_NAMES.lines().any(|line| line.trim() == name)
+        MergeTreeSettings::names().any(|known| known == name) || MERGE_TREE.find(name).is_some()
+    }
+
+    /// Every setting, in alphabetical order.
+    pub(crate) fn lines(&self) -> Vec<SettingLine> {
+        let mut lines: BTreeMap<&str, SettingLine> =
+            self.own_lines().into_iter().map(|line| (line.name, line)).collect();
+        for known in MERGE_TREE.iter() {
+            let line = known.unchanged_line();
+            lines
+                .entry(known.name)
+                .and_modify(|own| (own.type_name, own.tier) = (line.type_name, line.tier))
+                .or_insert(line);
+        }
+        lines.into_values().collect()
     }
 
     /// How long an INSERT waits when a partition has `parts` parts, which are too many. The delay grows up to the
@@ -165,7 +182,8 @@ mod tests {
         check("index_granularity", Literal::Int(-1)).unwrap_err();
         check("index_granularity_bytes", Literal::UInt(1023)).unwrap_err();
         check("index_granularity_bytes", Literal::UInt(0)).unwrap();
-        let error = check("merge_selecting_sleep_ms", Literal::UInt(1)).unwrap_err();
+        check("merge_selecting_sleep_ms", Literal::UInt(1)).unwrap();
+        let error = check("table_disk", Literal::UInt(1)).unwrap_err();
         assert!(error.to_string().contains("is not implemented"), "{error}");
         let error = check("index_granularty", Literal::UInt(8)).unwrap_err();
         assert!(error.to_string().contains("did you mean `index_granularity`"), "{error}");

@@ -1,9 +1,13 @@
 //! Settings: each a line in a table, typed, with a default and a description.
 //!
 //! - [`table`]: what tables of settings have in common.
-//! - [`registry`]: those of a session.
+//! - [`registry`]: those of a session. Settings of ClickHouse that are not in its table are in [`known`], which says
+//!   whether other values than the default are accepted.
+//! - [`kind`]: the types of ClickHouse's settings.
 //! - [`merge_tree`]: those of a MergeTree table; [`succinct`]: those of a Succinct table.
 
+mod kind;
+mod known;
 mod literal;
 mod merge_tree;
 mod registry;
@@ -18,4 +22,4 @@ pub(crate) use merge_tree::MergeTreeSettings;
 pub(crate) use registry::Settings;
 pub(crate) use succinct::SuccinctSettings;
 pub(crate) use suspicious_type::check_suspicious_type;
-pub(crate) use table::SettingLine;
+pub(crate) use table::{SettingLine, Tier};

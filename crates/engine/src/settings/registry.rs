@@ -7,15 +7,31 @@ use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result};
 use basalt_formats::FormatSettings;
 
-use super::table::settings_table;
+use super::known::{KnownSetting, SESSION};
+use super::table::{SettingLine, settings_table};
+
+/// Settings that take other words than ClickHouse's.
+const OWN_WORDS: &[&str] = &["default_table_engine"];
 
 impl Settings {
     /// Sets the setting called `name` from text.
     pub(crate) fn set(&mut self, name: &str, text: &str) -> Result<()> {
+        let name = SESSION.resolve(name);
         if name == "session_timezone" && !text.is_empty() {
             Zone::parse(text)?;
         }
-        if self.set_known(name, text)? { Ok(()) } else { self.set_format(name, text) }
+        let known = SESSION.find(name);
+        let text = match known.filter(|_| !OWN_WORDS.contains(&name)) {
+            Some(known) => &SESSION.canonical(known, text)?,
+            None => text,
+        };
+        if self.set_known(name, text)? || self.set_format(name, text)? {
+            return Ok(());
+        }
+        let known = known.ok_or_else(|| unknown_setting(name))?;
+        let value = SESSION.accepted(known, text)?;
+        self.without_effect.insert(known.name, value);
+        Ok(())
     }
 
     /// Makes all `changes` of a statement or a request, or none. Under `readonly = 1` no setting may change; under a
@@ -46,18 +62,66 @@ impl Settings {
 
     /// The value of the setting called `name`, as text.
     pub(crate) fn get(&self, name: &str) -> Result<String> {
-        match self.lines().into_iter().find(|line| line.name == name) {
-            Some(line) => Ok(line.value),
-            None => self.formats.get(name).cloned().ok_or_else(|| unknown_setting(name)),
+        self.line(name).map(|line| line.value)
+    }
+
+    /// The setting called `name`.
+    pub(crate) fn line(&self, name: &str) -> Result<SettingLine> {
+        let name = SESSION.resolve(name);
+        let own = self.own_lines().into_iter().find(|line| line.name == name);
+        match own.map(typed_as_known).or_else(|| SESSION.find(name).map(|known| self.known_line(known))) {
+            Some(line) => Ok(line),
+            None => Err(unknown_setting(name)),
         }
     }
 
-    fn set_format(&mut self, name: &str, text: &str) -> Result<()> {
-        if !FormatSettings::default().set(name, text)? {
-            return Err(unknown_setting(name));
+    /// Every setting, in alphabetical order.
+    pub(crate) fn lines(&self) -> Vec<SettingLine> {
+        let own = self.own_lines().into_iter().map(typed_as_known);
+        let mut lines: BTreeMap<&str, SettingLine> = own.map(|line| (line.name, line)).collect();
+        for known in SESSION.iter().filter(|known| known.alias_for.is_empty()) {
+            lines.entry(known.name).or_insert_with(|| self.known_line(known));
         }
-        self.formats.insert(name.to_owned(), text.to_owned());
-        Ok(())
+        for alias in SESSION.iter().filter(|known| !known.alias_for.is_empty()) {
+            let Some(line) = lines.get(alias.alias_for).cloned() else { continue };
+            let description = alias.description;
+            lines.insert(
+                alias.name,
+                SettingLine { name: alias.name, alias_for: alias.alias_for, description, ..line },
+            );
+        }
+        lines.into_values().collect()
+    }
+
+    /// A setting of ClickHouse that is not in the table.
+    fn known_line(&self, known: &'static KnownSetting) -> SettingLine {
+        let is_of_formats = !matches!(FormatSettings::default().set(known.name, &known.default), Ok(false));
+        let value = self.formats.get(known.name).or_else(|| self.without_effect.get(known.name));
+        let value = value.unwrap_or(&known.default).clone();
+        let line = known.unchanged_line();
+        SettingLine {
+            changed: value != known.default,
+            value,
+            is_fixed: line.is_fixed && !is_of_formats,
+            ..line
+        }
+    }
+
+    /// Sets a setting of formats; `false` if it is none.
+    fn set_format(&mut self, name: &str, text: &str) -> Result<bool> {
+        let is_default = SESSION.find(name).is_some_and(|known| known.default == text);
+        match FormatSettings::default().set(name, text) {
+            Ok(true) => {
+                self.formats.insert(name.to_owned(), text.to_owned());
+                Ok(true)
+            }
+            // A word that formats do not take, such as `auto`, is what they do anyway.
+            Err(_) if is_default => {
+                self.formats.remove(name);
+                Ok(true)
+            }
+            other => other,
+        }
     }
 
     /// The changed settings of formats: names and values.
@@ -66,15 +130,26 @@ impl Settings {
     }
 }
 
+/// The line with ClickHouse's name for the type of its values.
+fn typed_as_known(line: SettingLine) -> SettingLine {
+    match SESSION.find(line.name) {
+        Some(known) => SettingLine { type_name: known.type_name, tier: known.tier, ..line },
+        None => line,
+    }
+}
+
 fn unknown_setting(name: &str) -> Error {
-    let hint = did_you_mean(name, Settings::names());
-    Error::new(ErrorCode::UnknownSetting, format!("setting `{name}` is not known{hint}"))
+    let known = Settings::names().chain(SESSION.iter().map(|known| known.name));
+    Error::new(
+        ErrorCode::UnknownSetting,
+        format!("setting `{name}` is not known{}", did_you_mean(name, known)),
+    )
 }
 
 settings_table! {
     /// The values of all settings; `formats` are those of input and output formats that were changed, whose names
-    /// `formats` knows.
-    Settings + formats: BTreeMap<String, String>;
+    /// `formats` knows, and `without_effect` are others that were changed.
+    Settings + formats: BTreeMap<String, String>, without_effect: BTreeMap<&'static str, String>;
     max_threads: u64 = 0u64, "Threads that a query runs on; 0 is the number of processors.";
     max_block_size: u64 = 65_409u64, "Rows in a block, at most.";
     max_insert_block_size: u64 = 1_048_449u64, "Rows of a block that is made of an INSERT's data, at most; small blocks are joined, see min_insert_block_size_rows.";
@@ -97,6 +172,15 @@ settings_table! {
     max_rows_to_read: u64 = 0u64, "Rows that a query may read; 0 is no limit.";
     read_overflow_mode: String = "throw", "What happens at max_rows_to_read: throw is an error, break ends reading.";
     max_result_rows: u64 = 0u64, "Rows that a result may have; 0 is no limit.";
+    max_bytes_to_read: u64 = 0u64, "Bytes that a query may read, before compression; 0 is no limit.";
+    max_result_bytes: u64 = 0u64, "Bytes that a result may have; 0 is no limit.";
+    limit: u64 = 0u64, "Rows of the result of a SELECT, at most; 0 is no limit.";
+    offset: u64 = 0u64, "Rows of the result of a SELECT that are left out at its beginning.";
+    prefer_column_name_to_alias: bool = false, "A name that is a column and an alias means the column.";
+    aggregate_functions_null_for_empty: bool = false, "Aggregate functions of no rows give NULL, as with the suffix OrNull.";
+    cast_keep_nullable: bool = false, "CAST of a Nullable value gives a Nullable one.";
+    database: String = "", "The current database of the statement, instead of the one of the session.";
+    log_comment: String = "", "Text for the column log_comment of system.query_log.";
     max_rows_in_set: u64 = 0u64, "Rows that the right side of IN may have; 0 is no limit.";
     max_subquery_depth: u64 = 100u64, "Depth of nested subqueries.";
     max_bytes_before_external_sort: u64 = 0u64, "Bytes that a sort holds before it spills to disk; 0 is no limit of its own.";
@@ -143,7 +227,7 @@ settings_table! {
     lightweight_deletes_sync: u64 = 2u64, "0: DELETE FROM does not wait until its rows are gone.";
     allow_drop_detached: bool = false, "Permit ALTER TABLE ... DROP DETACHED.";
     async_insert: bool = false, "Gather the rows of small INSERTs of many clients and insert them together.";
-    async_insert_busy_timeout_ms: u64 = 200u64, "Milliseconds that rows of asynchronous INSERTs wait for others.";
+    async_insert_busy_timeout_max_ms: u64 = 200u64, "Milliseconds that rows of asynchronous INSERTs wait for others.";
     async_insert_max_data_size: u64 = 10_485_760u64, "Bytes of asynchronous INSERTs that are gathered at most; a larger INSERT is not asynchronous.";
     async_insert_max_query_number: u64 = 450u64, "Asynchronous INSERTs that are gathered at most.";
     wait_for_async_insert: bool = true, "An asynchronous INSERT is answered when its rows are in the table.";
@@ -170,6 +254,29 @@ mod tests {
         settings.set("max_threads", "3").expect("a known setting");
         assert_eq!(settings.get("max_threads").expect("a known setting"), "3");
         assert!(settings.lines().iter().any(|line| line.name == "max_threads" && line.changed));
+    }
+
+    #[test]
+    fn every_setting_of_clickhouse_takes_its_default() {
+        for known in SESSION.iter() {
+            let mut settings = Settings::default();
+            let set = settings.set(known.name, &known.default);
+            assert!(set.is_ok(), "{}: {set:?}", known.name);
+            assert!(settings.line(known.name).is_ok(), "{}", known.name);
+        }
+        let lines = Settings::default().lines();
+        assert!(SESSION.iter().all(|known| lines.iter().any(|line| line.name == known.name)));
+    }
+
+    #[test]
+    fn only_harmless_settings_take_other_values() {
+        let mut settings = Settings::default();
+        settings.set("load_balancing", "in_order").expect("steers only");
+        settings.set("insert_distributed_sync", "1").expect("another name");
+        assert_eq!(settings.get("distributed_foreground_insert").expect("known"), "1");
+        let error = settings.set("totals_mode", "before_having").expect_err("changes answers");
+        assert_eq!(error.code(), ErrorCode::NotImplemented);
+        settings.set("totals_mode", "after_having_exclusive").expect("the default");
     }
 
     #[test]

@@ -9,25 +9,53 @@ pub(crate) struct SettingLine {
     pub(crate) changed: bool,
     pub(crate) type_name: &'static str,
     pub(crate) description: &'static str,
+    pub(crate) tier: Tier,
+    /// The setting that this is another name of; or empty.
+    pub(crate) alias_for: &'static str,
+    /// Whether no value but the default is implemented.
+    pub(crate) is_fixed: bool,
+}
+
+/// ClickHouse's promise about a setting; the numbers are those of its Enum8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tier {
+    Production = 0,
+    Obsolete = 4,
+    Experimental = 8,
+    Beta = 12,
+    PrivatePreview = 16,
+}
+
+impl Tier {
+    /// The tier of the letter in a file of settings.
+    pub(super) fn of_letter(letter: &str) -> Tier {
+        match letter {
+            "O" => Tier::Obsolete,
+            "E" => Tier::Experimental,
+            "B" => Tier::Beta,
+            "V" => Tier::PrivatePreview,
+            _ => Tier::Production,
+        }
+    }
 }
 
 /// Declares a struct of settings from a table of `name: type = default, description;`. Fields after a `+` are no
 /// settings, and are empty at first.
 macro_rules! settings_table {
     (
-        $(#[$doc:meta])* $settings:ident $(+ $more:ident : $more_type:ty)?;
+        $(#[$doc:meta])* $settings:ident $(+ $($more:ident : $more_type:ty),+)?;
         $($name:ident : $type:ty = $default:expr, $description:literal;)+
     ) => {
         $(#[$doc])*
         #[derive(Clone, Debug)]
         pub(crate) struct $settings {
             $(pub(crate) $name: $type,)+
-            $($more: $more_type,)?
+            $($($more: $more_type,)+)?
         }
 
         impl Default for $settings {
             fn default() -> $settings {
-                $settings { $($name: <$type>::from($default),)+ $($more: Default::default(),)? }
+                $settings { $($name: <$type>::from($default),)+ $($($more: Default::default(),)+)? }
             }
         }
 
@@ -41,8 +69,8 @@ macro_rules! settings_table {
                 Ok(true)
             }
 
-            /// Every setting, in alphabetical order.
-            pub(crate) fn lines(&self) -> Vec<super::table::SettingLine> {
+            /// Every setting of the table, in alphabetical order.
+            pub(crate) fn own_lines(&self) -> Vec<super::table::SettingLine> {
                 use super::value::SettingValue;
 
                 let default = $settings::default();
@@ -53,6 +81,9 @@ macro_rules! settings_table {
                     changed: self.$name != default.$name,
                     type_name: <$type as SettingValue>::TYPE,
                     description: $description,
+                    tier: super::table::Tier::Production,
+                    alias_for: "",
+                    is_fixed: false,
                 }),+];
                 lines.sort_by_key(|line| line.name);
                 lines

@@ -1,12 +1,15 @@
 //! The text of a setting's value, and what it may be.
 
-use basalt_base::{Error, ErrorCode, Result};
+use basalt_base::{ErrorCode, Result};
+
+use super::kind::{Kind, wrong_value};
 
 /// A type that a setting can have.
 pub(crate) trait SettingValue: Clone + PartialEq {
     /// The type's name in `system.settings`.
     const TYPE: &'static str;
 
+    /// The value of a text in the form of [`Kind::canonical`].
     fn parse(text: &str) -> Option<Self>;
 
     fn print(&self) -> String;
@@ -16,11 +19,7 @@ impl SettingValue for u64 {
     const TYPE: &'static str = "UInt64";
 
     fn parse(text: &str) -> Option<u64> {
-        match text {
-            "true" => Some(1),
-            "false" => Some(0),
-            _ => text.parse().ok().or_else(|| parse_whole(text)),
-        }
+        text.parse().ok()
     }
 
     fn print(&self) -> String {
@@ -33,8 +32,8 @@ impl SettingValue for bool {
 
     fn parse(text: &str) -> Option<bool> {
         match text {
-            "1" | "true" => Some(true),
-            "0" | "false" => Some(false),
+            "1" => Some(true),
+            "0" => Some(false),
             _ => None,
         }
     }
@@ -48,7 +47,7 @@ impl SettingValue for f64 {
     const TYPE: &'static str = "Float";
 
     fn parse(text: &str) -> Option<f64> {
-        text.parse().ok().filter(|value: &f64| value.is_finite())
+        text.parse().ok()
     }
 
     fn print(&self) -> String {
@@ -68,31 +67,10 @@ impl SettingValue for String {
     }
 }
 
-/// `1e9` and the like, where they are whole numbers.
-fn parse_whole(text: &str) -> Option<u64> {
-    let value: f64 = text.parse().ok()?;
-    let whole = value >= 0.0 && value <= 2_f64.powi(53) && value.fract() == 0.0;
-    whole.then_some(value as u64)
-}
-
 /// Parses a value; the error says which values the setting takes.
 pub(super) fn parse_value<T: SettingValue>(name: &str, text: &str) -> Result<T> {
-    T::parse(text).ok_or_else(|| {
-        Error::new(
-            ErrorCode::BadArguments,
-            format!("setting `{name}` takes a value of type {}, got `{text}`", T::TYPE),
-        )
+    let canonical = Kind::of(T::TYPE, None).canonical(name, text)?;
+    T::parse(&canonical).ok_or_else(|| {
+        wrong_value(ErrorCode::BadArguments, name, &format!("a value of type {}", T::TYPE), text)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn whole_numbers_may_have_an_exponent() {
-        assert_eq!(u64::parse("1e9"), Some(1_000_000_000));
-        assert_eq!(u64::parse("1.5"), None);
-        assert_eq!(u64::parse("-1"), None);
-    }
 }

@@ -10,6 +10,8 @@ use arrow::buffer::OffsetBuffer;
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Column, Columns, Error, Result, SqlType};
 
+use crate::structure::columns_of;
+
 /// Name, type and expression of a column that is computed from others.
 pub(super) type Alias = (&'static str, &'static str, &'static str);
 
@@ -18,20 +20,41 @@ pub(super) fn columns<const N: usize>(columns: [(&str, SqlType); N]) -> Columns 
     columns.into_iter().map(|(name, ty)| Column::new(name, ty)).collect()
 }
 
+/// Columns from their declaration: `name String, number UInt64`.
+pub(super) fn declared(text: &str) -> Columns {
+    let columns = columns_of(text, "c");
+    debug_assert!(columns.is_ok(), "{text}: {columns:?}");
+    columns.unwrap_or_else(|_| Columns::new(Vec::new()))
+}
+
 /// Array(String).
 pub(super) fn string_array() -> SqlType {
     SqlType::array_of(SqlType::String)
 }
 
+/// Enum8 of these names.
+pub(super) fn enum8(values: &[(&str, i8)]) -> SqlType {
+    SqlType::Enum8(values.iter().map(|&(name, number)| (name.to_owned(), number)).collect())
+}
+
 /// Collects the arrays of a block, one call a column.
 #[derive(Default)]
 pub(super) struct BlockBuilder {
-    arrays: Vec<ArrayRef>,
+    /// None for a column of default values.
+    arrays: Vec<Option<ArrayRef>>,
 }
 
 impl BlockBuilder {
     pub(super) fn strings<S: AsRef<[u8]>>(&mut self, values: impl IntoIterator<Item = S>) -> &mut Self {
         self.push(Arc::new(BinaryViewArray::from_iter_values(values)))
+    }
+
+    /// Strings that may be NULL.
+    pub(super) fn maybe_strings<S: AsRef<[u8]>>(
+        &mut self,
+        values: impl IntoIterator<Item = Option<S>>,
+    ) -> &mut Self {
+        self.push(Arc::new(BinaryViewArray::from_iter(values)))
     }
 
     pub(super) fn u8s(&mut self, values: impl IntoIterator<Item = u8>) -> &mut Self {
@@ -134,13 +157,24 @@ impl BlockBuilder {
     }
 
     pub(super) fn push(&mut self, array: ArrayRef) -> &mut Self {
-        self.arrays.push(array);
+        self.arrays.push(Some(array));
         self
     }
 
-    /// The block; a column of another type than in `columns` is a LOGICAL_ERROR.
+    /// Leaves that many columns to their default values: empty, 0 or NULL.
+    pub(super) fn skip(&mut self, columns: usize) -> &mut Self {
+        self.arrays.extend(std::iter::repeat_n(None, columns));
+        self
+    }
+
+    /// The block. Columns at the end that nothing was given for have default values; a column of another type than in
+    /// `columns` is a LOGICAL_ERROR.
     pub(super) fn finish(&mut self, columns: &Columns) -> Result<RecordBatch> {
-        let arrays = std::mem::take(&mut self.arrays);
-        RecordBatch::try_new(columns.to_arrow(), arrays).map_err(Error::of_arrow)
+        let mut arrays = std::mem::take(&mut self.arrays);
+        arrays.resize(columns.len().max(arrays.len()), None);
+        let rows = arrays.iter().flatten().next().map_or(0, |array| array.len());
+        let arrays = arrays.into_iter().enumerate();
+        let arrays = arrays.map(|(at, array)| array.unwrap_or_else(|| columns[at].ty.default_array(rows)));
+        RecordBatch::try_new(columns.to_arrow(), arrays.collect()).map_err(Error::of_arrow)
     }
 }

@@ -6,12 +6,15 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result, SqlType};
 
 use super::block;
-use super::block::BlockBuilder;
+use super::block::{Alias, BlockBuilder};
 use super::registry::described;
 use crate::catalog::CatalogObject;
 use crate::execution::Execution;
+use crate::information_schema;
 use crate::names::SYSTEM;
 use crate::tables::{Table, default_kind_name, names_column, parts_of};
+
+pub(super) const ALIASES: &[Alias] = &[("column", "String", "name")];
 
 pub(super) fn columns() -> Columns {
     block::columns([
@@ -31,6 +34,13 @@ pub(super) fn columns() -> Columns {
         ("is_in_primary_key", SqlType::UInt8),
         ("is_in_sampling_key", SqlType::UInt8),
         ("compression_codec", SqlType::String),
+        ("character_octet_length", SqlType::UInt64.into_nullable()),
+        ("numeric_precision", SqlType::UInt64.into_nullable()),
+        ("numeric_precision_radix", SqlType::UInt64.into_nullable()),
+        ("numeric_scale", SqlType::UInt64.into_nullable()),
+        ("datetime_precision", SqlType::UInt64.into_nullable()),
+        ("serialization_hint", SqlType::String.into_nullable()),
+        ("statistics", SqlType::String),
     ])
 }
 
@@ -39,7 +49,7 @@ struct Line {
     database: String,
     table: String,
     name: String,
-    ty: String,
+    ty: Option<SqlType>,
     position: u64,
     default_kind: &'static str,
     default_expression: String,
@@ -69,12 +79,15 @@ pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
     for (name, columns) in described() {
         plain_lines(SYSTEM, name, &columns, &mut lines);
     }
+    for (database, name, _) in information_schema::views() {
+        plain_lines(database, &name, &information_schema::view(&name)?.1, &mut lines);
+    }
     let mut block = BlockBuilder::default();
     block
         .strings(lines.iter().map(|line| &line.database))
         .strings(lines.iter().map(|line| &line.table))
         .strings(lines.iter().map(|line| &line.name))
-        .strings(lines.iter().map(|line| &line.ty))
+        .strings(lines.iter().map(|line| line.ty.as_ref().map(ToString::to_string).unwrap_or_default()))
         .u64s(lines.iter().map(|line| line.position))
         .strings(lines.iter().map(|line| line.default_kind))
         .strings(lines.iter().map(|line| &line.default_expression))
@@ -87,7 +100,48 @@ pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
         .u8s(lines.iter().map(|line| u8::from(line.in_primary_key)))
         .u8s(lines.iter().map(|line| u8::from(line.in_sampling_key)))
         .strings(lines.iter().map(|line| &line.codec));
+    let sizes: Vec<Sizes> =
+        lines.iter().map(|line| line.ty.as_ref().map(Sizes::of).unwrap_or_default()).collect();
+    block
+        .maybe_u64s(sizes.iter().map(|sizes| sizes.octets))
+        .maybe_u64s(sizes.iter().map(|sizes| sizes.precision))
+        .maybe_u64s(sizes.iter().map(|sizes| sizes.radix))
+        .maybe_u64s(sizes.iter().map(|sizes| sizes.scale))
+        .maybe_u64s(sizes.iter().map(|sizes| sizes.fraction));
     block.finish(&columns())
+}
+
+/// The sizes of a type, as the information schema defines them.
+#[derive(Default)]
+struct Sizes {
+    octets: Option<u64>,
+    precision: Option<u64>,
+    radix: Option<u64>,
+    scale: Option<u64>,
+    /// Digits of the fraction of a second.
+    fraction: Option<u64>,
+}
+
+impl Sizes {
+    fn of(ty: &SqlType) -> Sizes {
+        let ty = ty.stripped();
+        let mut sizes = Sizes::default();
+        match ty {
+            SqlType::FixedString(bytes) => sizes.octets = Some(*bytes as u64),
+            SqlType::Decimal { precision, scale } => {
+                (sizes.precision, sizes.radix) = (Some(u64::from(*precision)), Some(10));
+                sizes.scale = Some(u64::from(*scale));
+            }
+            SqlType::Date | SqlType::Date32 | SqlType::DateTime(_) => sizes.fraction = Some(0),
+            SqlType::DateTime64 { precision, .. } => sizes.fraction = Some(u64::from(*precision)),
+            ty if ty.is_integer() || *ty == SqlType::Bool => {
+                sizes.precision = ty.fixed_bytes().map(|bytes| bytes as u64 * 8);
+                (sizes.radix, sizes.scale) = (Some(2), Some(0));
+            }
+            _ => {}
+        }
+        sizes
+    }
 }
 
 fn plain_lines(database: &str, table: &str, columns: &[basalt_base::Column], lines: &mut Vec<Line>) {
@@ -96,7 +150,7 @@ fn plain_lines(database: &str, table: &str, columns: &[basalt_base::Column], lin
             database: database.to_owned(),
             table: table.to_owned(),
             name: column.name.clone(),
-            ty: column.ty.to_string(),
+            ty: Some(column.ty.clone()),
             position,
             ..Line::default()
         });
@@ -116,7 +170,7 @@ fn table_lines(database: &str, name: &str, table: &dyn Table, lines: &mut Vec<Li
             database: database.to_owned(),
             table: name.to_owned(),
             name: column.name.clone(),
-            ty: column.ty.to_string(),
+            ty: Some(column.ty.clone()),
             position,
             default_kind: column.kind().map(default_kind_name).unwrap_or_default(),
             default_expression: default

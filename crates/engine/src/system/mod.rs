@@ -2,17 +2,27 @@
 //!
 //! To add one: its file with `columns` and `block`, and its line in [`registry`].
 
+mod aggregate_function_combinators;
+mod asynchronous_metrics;
 mod block;
+mod build_options;
 mod columns;
 mod data_skipping_indices;
+mod data_type_families;
 mod databases;
 mod detached_parts;
 mod detached_tables;
 mod dictionaries;
+mod disks;
+mod empty;
+mod errors;
+mod events;
 mod formats;
 mod functions;
+mod keywords;
 mod merge_tree_settings;
 mod merges;
+mod metrics;
 mod mutations;
 mod named_collections;
 mod one;
@@ -25,11 +35,14 @@ mod query_log;
 mod registry;
 mod rocksdb;
 mod settings;
+mod storage_policies;
 mod succinct_columns;
 mod succinct_segments;
 mod succinct_settings;
 mod table_engines;
+mod table_functions;
 mod tables;
+mod time_zones;
 mod warnings;
 
 pub(crate) use registry::{table, table_names};

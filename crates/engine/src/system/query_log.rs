@@ -43,6 +43,7 @@ pub(super) fn columns() -> Columns {
         ("user", SqlType::String),
         ("query_id", SqlType::String),
         ("interface", SqlType::UInt8),
+        ("log_comment", SqlType::String),
         ("used_dictionaries", block::string_array()),
         ("ProfileEvents", SqlType::Map(Arc::new(SqlType::String), Arc::new(SqlType::UInt64))),
     ])
@@ -76,6 +77,7 @@ pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
         .strings(entries.iter().map(|entry| &entry.user))
         .strings(entries.iter().map(|entry| &entry.query_id))
         .u8s(entries.iter().map(|entry| entry.interface as u8))
+        .strings(entries.iter().map(|entry| &entry.log_comment))
         .string_lists(entries.iter().map(|entry| entry.used_dictionaries.clone()))
         .count_maps(entries.iter().map(|entry| entry.events.clone()))
         .finish(&columns())

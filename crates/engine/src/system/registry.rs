@@ -6,12 +6,15 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::suggest::did_you_mean;
 use basalt_base::{Columns, Result, bail};
 
+use super::block;
 use super::block::Alias;
 use super::{
-    columns, data_skipping_indices, databases, detached_parts, detached_tables, dictionaries, formats,
-    functions, merge_tree_settings, merges, mutations, named_collections, one, part_log, parts,
-    parts_columns, processes, query_log, rocksdb, settings, succinct_columns, succinct_segments,
-    succinct_settings, table_engines, tables, warnings,
+    aggregate_function_combinators, asynchronous_metrics, build_options, columns, data_skipping_indices,
+    data_type_families, databases, detached_parts, detached_tables, dictionaries, disks, empty, errors,
+    events, formats, functions, keywords, merge_tree_settings, merges, metrics, mutations, named_collections,
+    one, part_log, parts, parts_columns, processes, query_log, rocksdb, settings, storage_policies,
+    succinct_columns, succinct_segments, succinct_settings, table_engines, table_functions, tables,
+    time_zones, warnings,
 };
 use crate::execution::Execution;
 use crate::names::SYSTEM;
@@ -26,24 +29,45 @@ struct SystemTable {
 }
 
 const TABLES: &[SystemTable] = &[
+    SystemTable {
+        name: "aggregate_function_combinators",
+        columns: aggregate_function_combinators::columns,
+        block: aggregate_function_combinators::block,
+    },
+    SystemTable {
+        name: "asynchronous_metrics",
+        columns: asynchronous_metrics::columns,
+        block: asynchronous_metrics::block,
+    },
+    SystemTable { name: "build_options", columns: build_options::columns, block: build_options::block },
     SystemTable { name: "columns", columns: columns::columns, block: columns::block },
     SystemTable {
         name: "data_skipping_indices",
         columns: data_skipping_indices::columns,
         block: data_skipping_indices::block,
     },
+    SystemTable {
+        name: "data_type_families",
+        columns: data_type_families::columns,
+        block: data_type_families::block,
+    },
     SystemTable { name: "databases", columns: databases::columns, block: databases::block },
-    SystemTable { name: "dictionaries", columns: dictionaries::columns, block: dictionaries::block },
     SystemTable { name: "detached_parts", columns: detached_parts::columns, block: detached_parts::block },
     SystemTable { name: "detached_tables", columns: detached_tables::columns, block: detached_tables::block },
+    SystemTable { name: "dictionaries", columns: dictionaries::columns, block: dictionaries::block },
+    SystemTable { name: "disks", columns: disks::columns, block: disks::block },
+    SystemTable { name: "errors", columns: errors::columns, block: errors::block },
+    SystemTable { name: "events", columns: events::columns, block: events::block },
     SystemTable { name: "formats", columns: formats::columns, block: formats::block },
     SystemTable { name: "functions", columns: functions::columns, block: functions::block },
+    SystemTable { name: "keywords", columns: keywords::columns, block: keywords::block },
     SystemTable {
         name: "merge_tree_settings",
         columns: merge_tree_settings::columns,
         block: merge_tree_settings::block,
     },
     SystemTable { name: "merges", columns: merges::columns, block: merges::block },
+    SystemTable { name: "metrics", columns: metrics::columns, block: metrics::block },
     SystemTable { name: "mutations", columns: mutations::columns, block: mutations::block },
     SystemTable {
         name: "named_collections",
@@ -58,6 +82,11 @@ const TABLES: &[SystemTable] = &[
     SystemTable { name: "query_log", columns: query_log::columns, block: query_log::block },
     SystemTable { name: "rocksdb", columns: rocksdb::columns, block: rocksdb::block },
     SystemTable { name: "settings", columns: settings::columns, block: settings::block },
+    SystemTable {
+        name: "storage_policies",
+        columns: storage_policies::columns,
+        block: storage_policies::block,
+    },
     SystemTable {
         name: "succinct_columns",
         columns: succinct_columns::columns,
@@ -74,24 +103,49 @@ const TABLES: &[SystemTable] = &[
         block: succinct_settings::block,
     },
     SystemTable { name: "table_engines", columns: table_engines::columns, block: table_engines::block },
+    SystemTable { name: "table_functions", columns: table_functions::columns, block: table_functions::block },
     SystemTable { name: "tables", columns: tables::columns, block: tables::block },
+    SystemTable { name: "time_zones", columns: time_zones::columns, block: time_zones::block },
     SystemTable { name: "warnings", columns: warnings::columns, block: warnings::block },
 ];
 
 /// Columns that are computed from others, by table.
-const ALIASES: &[(&str, &[Alias])] = &[("part_log", part_log::ALIASES)];
+const ALIASES: &[(&str, &[Alias])] = &[
+    ("asynchronous_metrics", asynchronous_metrics::ALIASES),
+    ("columns", columns::ALIASES),
+    ("databases", databases::ALIASES),
+    ("events", events::ALIASES),
+    ("metrics", metrics::ALIASES),
+    ("part_log", part_log::ALIASES),
+    ("tables", tables::ALIASES),
+];
 
 /// The tables that are not made of one block.
 const ENDLESS: &[&str] = &["numbers", "numbers_mt", "zeros"];
 
 /// The names of all system tables.
 pub(crate) fn table_names() -> Vec<&'static str> {
-    TABLES.iter().map(|table| table.name).chain(ENDLESS.iter().copied()).collect()
+    let empty = empty::EMPTY.iter().map(|(name, _)| *name);
+    TABLES.iter().map(|table| table.name).chain(empty).chain(ENDLESS.iter().copied()).collect()
 }
 
 /// Name and columns of every system table that is made of one block.
 pub(super) fn described() -> impl Iterator<Item = (&'static str, Columns)> {
-    TABLES.iter().map(|table| (table.name, (table.columns)()))
+    let empty = empty::EMPTY.iter().map(|(name, text)| (*name, block::declared(text)));
+    TABLES.iter().map(|table| (table.name, with_aliases(table))).chain(empty)
+}
+
+/// The columns of a table and those that are computed from them.
+fn with_aliases(table: &SystemTable) -> Columns {
+    let aliases = aliases_of(table.name).iter();
+    let declared = aliases.flat_map(|(name, ty, _)| {
+        block::declared(&format!("{name} {ty}")).iter().cloned().collect::<Vec<_>>()
+    });
+    (table.columns)().iter().cloned().chain(declared).collect()
+}
+
+fn aliases_of(name: &str) -> &'static [Alias] {
+    ALIASES.iter().find(|(table, _)| *table == name).map_or(&[], |(_, aliases)| aliases)
 }
 
 /// The system table called `name`, as `query` sees it.
@@ -101,14 +155,17 @@ pub(crate) fn table(name: &str, query: &Arc<Execution>) -> Result<Arc<dyn Table>
         "zeros" => return zeros_table(),
         _ => {}
     }
+    if let Some(columns) = empty::columns(name) {
+        let rows = columns.clone();
+        let table = VirtualTable::of_block("System", SYSTEM, name, &columns, move || empty::block(&rows))?;
+        return Ok(Arc::new(table));
+    }
     let Some(found) = TABLES.iter().find(|table| table.name == name) else {
         bail!(UnknownTable, "table `{SYSTEM}.{name}` does not exist{}", did_you_mean(name, table_names()));
     };
     let (query, block) = (Arc::clone(query), found.block);
     let columns = (found.columns)();
     let mut table = VirtualTable::of_block("System", SYSTEM, found.name, &columns, move || block(&query))?;
-    if let Some((_, aliases)) = ALIASES.iter().find(|(table, _)| *table == name) {
-        table = table.with_aliases(aliases)?;
-    }
+    table = table.with_aliases(aliases_of(name))?;
     Ok(Arc::new(table))
 }

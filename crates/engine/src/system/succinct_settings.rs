@@ -8,5 +8,5 @@ use crate::execution::Execution;
 use crate::settings::SuccinctSettings;
 
 pub(super) fn block(_query: &Execution) -> Result<RecordBatch> {
-    block_of(&SuccinctSettings::default().lines())
+    block_of(&SuccinctSettings::default().own_lines())
 }

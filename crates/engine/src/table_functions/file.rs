@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
-use basalt_base::{Column, Columns, Error, Result};
+use basalt_base::{Columns, Error, Result};
 use basalt_formats::{BlockReader, Callbacks, FormatSettings};
 
 use super::arguments::Arguments;
@@ -14,6 +14,7 @@ use crate::context::format_settings;
 use crate::execution::Execution;
 use crate::input_file::{format_of_path, open_in_place, open_input};
 use crate::scan::{BlockIterator, BlockSource};
+use crate::structure::columns_of;
 use crate::tables::{CastConverter, Table, VirtualTable};
 
 pub(super) fn file(args: &Arguments<'_>, query: &Arc<Execution>) -> Result<Arc<dyn Table>> {
@@ -31,7 +32,7 @@ pub(super) fn file(args: &Arguments<'_>, query: &Arc<Execution>) -> Result<Arc<d
     let settings = format_settings(query);
     let structure_given = if args.len() >= 3 { Some(args.text(2)?) } else { None };
     let columns = match structure_given.filter(|text| text != "auto") {
-        Some(text) => structure(&text)?,
+        Some(text) => columns_of(&text, "c")?,
         None => stored.inferred(&settings).map_err(|error| error.within(stored.path.display()))?,
     };
     let all = columns.clone();
@@ -47,19 +48,6 @@ pub(super) fn file(args: &Arguments<'_>, query: &Arc<Execution>) -> Result<Arc<d
         }))
     })?;
     Ok(Arc::new(table))
-}
-
-/// `'a UInt8, b String'`.
-fn structure(text: &str) -> Result<Columns> {
-    let tuple = basalt_sql::resolve_type(&basalt_sql::parse_type(format!("Tuple({text})").as_bytes())?)?;
-    let basalt_base::SqlType::Tuple(elements) = tuple else {
-        return Err(Error::logical("a structure is no tuple"));
-    };
-    let columns = elements.iter().enumerate().map(|(index, element)| {
-        let name = element.name.clone().unwrap_or_else(|| format!("c{}", index + 1));
-        Column::new(name, element.ty.clone())
-    });
-    Ok(columns.collect())
 }
 
 /// A file, and how to read it.

@@ -3,9 +3,13 @@
 mod arguments;
 mod dictionary;
 mod file;
+mod format;
+mod generate_random;
+mod null;
 mod numbers;
 mod registry;
+mod values;
 
 pub(crate) use dictionary::dictionary_table;
 pub(crate) use numbers::{numbers_table, zeros_table};
-pub(crate) use registry::table;
+pub(crate) use registry::{NAMES, table};

@@ -28,6 +28,8 @@ struct Sequence {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Numbers,
+    /// Numbers under the name of `generate_series`.
+    Series,
     Zeros,
 }
 
@@ -42,6 +44,18 @@ pub(super) fn numbers(args: &Arguments<'_>, partitions: usize) -> Result<Arc<dyn
     // With a step the second argument is how far to go, as ClickHouse has it.
     let count = count.div_ceil(step);
     table("numbers", Sequence { first, count, step, kind: Kind::Numbers }, partitions)
+}
+
+/// `generate_series(first, last [, step])`: both ends are in it.
+pub(super) fn generate_series(args: &Arguments<'_>) -> Result<Arc<dyn Table>> {
+    args.check_count(2, 3)?;
+    let (first, last) = (args.unsigned(0)?, args.unsigned(1)?);
+    let step = if args.len() == 3 { args.unsigned(2)? } else { 1 };
+    if step == 0 {
+        bail!(BadArguments, "the step of `generate_series` is 0");
+    }
+    let count = if last < first { 0 } else { ((last - first) / step).saturating_add(1) };
+    table("generate_series", Sequence { first, count, step, kind: Kind::Series }, 1)
 }
 
 pub(super) fn zeros(args: &Arguments<'_>, partitions: usize) -> Result<Arc<dyn Table>> {
@@ -62,6 +76,7 @@ pub(crate) fn zeros_table() -> Result<Arc<dyn Table>> {
 fn table(name: &str, sequence: Sequence, partitions: usize) -> Result<Arc<dyn Table>> {
     let column = match sequence.kind {
         Kind::Numbers => Column::new("number", SqlType::UInt64),
+        Kind::Series => Column::new("generate_series", SqlType::UInt64),
         Kind::Zeros => Column::new("zero", SqlType::UInt8),
     };
     let columns = Columns::new(vec![column]);
@@ -133,7 +148,7 @@ impl BlockSource for SequenceSource {
             let begin = block.checked_mul(block_rows).filter(|begin| *begin < count)?;
             let rows = block_rows.min(count - begin);
             let array: ArrayRef = match kind {
-                Kind::Numbers => Arc::new(UInt64Array::from_iter_values(
+                Kind::Numbers | Kind::Series => Arc::new(UInt64Array::from_iter_values(
                     (begin..begin + rows).map(|index| first.wrapping_add(index.wrapping_mul(step))),
                 )),
                 Kind::Zeros => Arc::new(UInt8Array::from_value(0, rows as usize)),

@@ -8,12 +8,27 @@ use basalt_planner::PlannerContext;
 use basalt_sql::ast;
 
 use super::arguments::Arguments;
-use super::{dictionary, file, numbers};
+use super::{dictionary, file, format, generate_random, null, numbers, values};
 use crate::execution::Execution;
 use crate::tables::Table;
 
 /// The names that [`table`] knows.
-pub(crate) const NAMES: &[&str] = &["dictionary", "file", "numbers", "numbers_mt", "zeros", "zeros_mt"];
+pub(crate) const NAMES: &[&str] = &[
+    "dictionary",
+    "file",
+    "format",
+    "generateRandom",
+    "generateSeries",
+    "generate_series",
+    "null",
+    "numbers",
+    "numbers_mt",
+    "values",
+    "view",
+    "viewIfPermitted",
+    "zeros",
+    "zeros_mt",
+];
 
 /// The table of a call in FROM.
 pub(crate) fn table(
@@ -28,6 +43,11 @@ pub(crate) fn table(
         "zeros" => numbers::zeros(&args, 1),
         "zeros_mt" => numbers::zeros(&args, query.threads()),
         "file" => file::file(&args, query),
+        "format" => format::format(&args, query),
+        "generateRandom" => generate_random::generate_random(&args),
+        "generate_series" | "generateSeries" => numbers::generate_series(&args),
+        "null" => null::null(&args),
+        name if name.eq_ignore_ascii_case("values") => values::values(&args),
         "dictionary" => dictionary::dictionary(&args, query),
         other => {
             let near = did_you_mean(other, NAMES.iter().copied());

@@ -7,7 +7,7 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::zone::Zone;
 use basalt_base::{Error, Result};
 use basalt_dict::{Dictionaries, Dictionary};
-use basalt_functions::FunctionContext;
+use basalt_functions::{FunctionContext, ServerContext};
 use basalt_planner::{Catalog, PlanSettings, PlannerContext, ResolvedTable, SubqueryRunner, TableOptions};
 use basalt_sql::ast;
 use datafusion::logical_expr::LogicalPlan;
@@ -58,8 +58,7 @@ pub(super) fn plan_at<T>(
         current_database: String::new(),
         current_user: String::new(),
         query_id: String::new(),
-        version: crate::VERSION.to_owned(),
-        uptime_seconds: 0,
+        server: ServerContext { version: crate::VERSION.to_owned(), ..ServerContext::default() },
         dictionaries: Arc::new(Nothing),
         settings: Arc::new(basalt_functions::NoSettings),
         relations: Arc::new(basalt_functions::NoRelations),

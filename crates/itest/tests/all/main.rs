@@ -3,6 +3,7 @@
 mod acceptance;
 mod access;
 mod any_text;
+mod client_chdb;
 mod client_driver;
 mod comparisons;
 mod compat;

@@ -18,6 +18,9 @@ use crate::bound_expr::{BoundExpr, all_of, case, contains, default_value, is_agg
 const BLIND_TO_DUPLICATES: &[&str] =
     &["min", "max", "any", "anyLast", "uniq", "uniqExact", "uniqCombined", "uniqHLL12", "groupUniqArray"];
 
+/// The suffixes of aggregate functions.
+pub const COMBINATORS: &[&str] = &["Distinct", "If", "OrDefault", "OrNull"];
+
 /// Known combinators that are not implemented.
 const MISSING_COMBINATORS: &[&str] = &[
     "SimpleState",
@@ -91,14 +94,20 @@ impl Binder<'_> {
                 None,
             ))
         };
+        let when_empty = match named.when_empty {
+            WhenEmpty::Own | WhenEmpty::Default if self.gives_null_when_empty(named.function.name(), &ty) => {
+                WhenEmpty::Null
+            }
+            when_empty => when_empty,
+        };
         let expr = aggregate(function, args, filter.clone());
-        if named.when_empty == WhenEmpty::Own {
+        if when_empty == WhenEmpty::Own {
             return Ok(Some(BoundExpr::new(expr, ty)));
         }
         let (count, _) = BoundAggregate::bind(count_function()?, &[], &[])?;
         let rows = aggregate(count, vec![one()], filter);
         let is_empty = rows.eq(Expr::Literal(ScalarValue::UInt64(Some(0)), None));
-        Ok(Some(match named.when_empty {
+        Ok(Some(match when_empty {
             WhenEmpty::Null if ty.clone().into_nullable().accepts_null() => {
                 let ty = ty.into_nullable();
                 let null = ScalarValue::try_from(&ty.carrier()).map_err(Error::logical)?;
@@ -150,6 +159,14 @@ impl Binder<'_> {
             args.push(one());
         }
         Ok(Call { function, args, filter: all_of(conditions), ty })
+    }
+
+    /// Whether the setting `aggregate_functions_null_for_empty` changes the result of this function.
+    fn gives_null_when_empty(&self, name: &str, ty: &SqlType) -> bool {
+        const COUNTING: &[&str] = &["count", "uniq", "uniqExact", "uniqHLL12", "uniqUpTo", "regr_count"];
+        self.session.ctx.settings.aggregate_functions_null_for_empty
+            && !COUNTING.contains(&name)
+            && ty.clone().into_nullable().accepts_null()
     }
 
     fn aggregate_parameters(&self, parameters: &[ast::Expr]) -> Result<Vec<Parameter>> {

@@ -191,7 +191,8 @@ impl Binder<'_> {
             return convert(super::literal::string(text.as_bytes()), &to, self.session.ctx);
         }
         let operand = self.bind(operand)?;
-        self.cast_by_function(operand, &to)
+        let keeps = self.session.ctx.functions.settings.cast_keep_nullable() && operand.ty.accepts_null();
+        self.cast_by_function(operand, &if keeps { to.into_nullable() } else { to })
     }
 
     /// Converts the value by the function `_CAST`, which knows the rules for NULL.

@@ -27,17 +27,27 @@ impl Binder<'_> {
 
     /// The value of a name in this query or an outer one.
     pub(crate) fn find_identifier(&self, parts: &[String]) -> Result<Option<BoundExpr>> {
+        let prefers_column = self.session.ctx.settings.prefer_column_name_to_alias;
+        if prefers_column && let Some(found) = self.find_column(parts)? {
+            return Ok(Some(found));
+        }
         if let Some((bound, used_parts)) = self.bind_alias(parts)? {
             return self.bind_elements(bound, &parts[used_parts..]).map(Some);
         }
-        if let Some(Found { column, used_parts, .. }) = self.scope.find(parts)? {
-            let bound = self.column(column)?;
-            return self.bind_elements(bound, &parts[used_parts..]).map(Some);
+        if !prefers_column && let Some(found) = self.find_column(parts)? {
+            return Ok(Some(found));
         }
         match &self.env.outer {
             Some(outer) => outer.find(self.session, parts),
             None => Ok(None),
         }
+    }
+
+    /// A column of the scope, or an element of one.
+    fn find_column(&self, parts: &[String]) -> Result<Option<BoundExpr>> {
+        let Some(Found { column, used_parts, .. }) = self.scope.find(parts)? else { return Ok(None) };
+        let bound = self.column(column)?;
+        self.bind_elements(bound, &parts[used_parts..]).map(Some)
     }
 
     /// Follows a path of elements of nested tuples.
@@ -46,6 +56,15 @@ impl Binder<'_> {
             bound = self.tuple_element_named(bound, name)?;
         }
         Ok(bound)
+    }
+
+    /// The value of an alias of the SELECT list.
+    pub(crate) fn alias_value(&self, alias: &str) -> Result<BoundExpr> {
+        let parts = [alias.to_owned()];
+        match self.bind_alias(&parts)? {
+            Some((bound, _)) => Ok(bound),
+            None => self.bind_identifier(&parts),
+        }
     }
 
     /// The value of an alias, and the number of name parts that make up the alias.

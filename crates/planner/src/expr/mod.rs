@@ -20,6 +20,7 @@ mod parameter;
 mod subquery;
 mod window;
 
+pub use aggregate::COMBINATORS;
 pub(crate) use convert::{convert, convert_exactly, convert_for, unify};
 pub(crate) use fold::evaluate;
 

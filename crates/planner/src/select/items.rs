@@ -32,7 +32,7 @@ pub(super) fn bind(binder: &Binder<'_>, items: &[ast::SelectItem]) -> Result<Vec
         let value = match (&item.alias, &item.expr) {
             (Some(_), expr) if binder.session.ctx.postgres.is_some() => binder.bind(expr)?,
             // Bound through its alias, so that inside its own definition the name is the column.
-            (Some(alias), _) => binder.bind(&ast::Expr::Identifier(vec![alias.clone()]))?,
+            (Some(alias), _) => binder.alias_value(alias)?,
             (None, expr) => binder.bind(expr)?,
         };
         if value.ty == SqlType::Nothing {

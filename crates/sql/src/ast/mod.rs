@@ -38,6 +38,7 @@ pub use query::{
 };
 pub use setting::Setting;
 pub use statement::{
-    CheckTable, Describe, Explain, ExplainKind, Show, ShowFilter, ShowWhat, Statement, SystemCommand, Update,
+    CheckTable, Describe, Explain, ExplainKind, KillMode, Show, ShowFilter, ShowWhat, Statement,
+    SystemCommand, Update,
 };
 pub use ttl::{TtlAction, TtlElement};

@@ -73,7 +73,11 @@ pub enum Statement {
         deduplicate: Option<Vec<Expr>>,
     },
     Use(Ident),
-    Set(Vec<Setting>),
+    /// The defaults are names whose values SET takes back: `SET name = DEFAULT`.
+    Set {
+        changes: Vec<Setting>,
+        defaults: Vec<Ident>,
+    },
     Show(Show),
     Describe(Describe),
     /// `EXISTS [TABLE|DATABASE|VIEW|DICTIONARY] name`.
@@ -86,13 +90,24 @@ pub enum Statement {
     /// `KILL QUERY WHERE ..`.
     KillQuery {
         filter: Expr,
-        sync: bool,
+        mode: KillMode,
     },
     /// `KILL MUTATION WHERE ..`.
     KillMutation {
         filter: Expr,
     },
     Check(CheckTable),
+}
+
+/// What a KILL QUERY does with the queries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KillMode {
+    /// Cancels them.
+    Async,
+    /// Cancels them and waits for their end.
+    Sync,
+    /// Lists them.
+    Test,
 }
 
 /// `UPDATE t SET a = 1, b = b + 1 [IN PARTITION ..] WHERE .. [SETTINGS ..]`.
@@ -132,13 +147,31 @@ pub enum ShowWhat {
         like: Option<ShowFilter>,
         limit: Option<u64>,
     },
+    /// `SHOW FULL TABLES`: names and engines.
+    FullTables {
+        database: Option<Ident>,
+        like: Option<ShowFilter>,
+        limit: Option<u64>,
+    },
     Create {
         kind: ObjectKind,
         name: ObjectName,
     },
+    /// `full` adds collation, comment and privileges.
     Columns {
         table: ObjectName,
+        full: bool,
         like: Option<ShowFilter>,
+    },
+    /// `SHOW INDEX FROM table`: the columns of the primary key, and the skip indexes.
+    Indexes {
+        table: ObjectName,
+        filter: Option<Expr>,
+    },
+    Clusters,
+    /// `SHOW SETTING name`.
+    Setting {
+        name: Ident,
     },
     ProcessList,
     Settings {

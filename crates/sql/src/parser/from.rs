@@ -149,6 +149,9 @@ impl Cursor<'_> {
             return Ok(set);
         }
         if self.is_symbol_at(1, Symbol::OpenParen) {
+            if self.is_one_of(&["view", "viewIfPermitted"]) && self.is_query_at(2) {
+                return self.parse_view_call();
+            }
             let call = self.parse_call()?;
             let alias = self.parse_alias()?;
             self.refuse_table_modifiers()?;
@@ -156,6 +159,22 @@ impl Cursor<'_> {
         }
         let name = self.parse_object_name()?;
         self.parse_table_modifiers(name)
+    }
+
+    /// `view(SELECT ..)` is a subquery. So is `viewIfPermitted(SELECT .. ELSE f(..))`: every user may read everything.
+    fn parse_view_call(&mut self) -> Parsed<TableFactor> {
+        let has_else = self.is_word("viewIfPermitted");
+        self.take();
+        self.expect_symbol(Symbol::OpenParen)?;
+        let query = Box::new(self.parse_query()?);
+        if has_else {
+            self.expect("ELSE")?;
+            self.parse_call()?;
+        }
+        self.expect_symbol(Symbol::CloseParen)?;
+        let alias = self.parse_alias()?;
+        self.refuse_table_modifiers()?;
+        self.parse_column_aliases(TableFactor::Subquery { query, alias })
     }
 
     fn parse_table_modifiers(&mut self, name: ObjectName) -> Parsed<TableFactor> {

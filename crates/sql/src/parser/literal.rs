@@ -1,7 +1,7 @@
 //! Constants: numbers, strings, and the places where a constant alone is allowed.
 
 use super::cursor::{Cursor, Parsed};
-use crate::ast::{Literal, Setting};
+use crate::ast::{Literal, Setting, Statement};
 use crate::error::ParseErrorKind;
 use crate::lexer::{Symbol, Token, TokenKind, heredoc_body};
 
@@ -9,6 +9,11 @@ impl Cursor<'_> {
     /// The next token as a constant, if it is one; a sign is not part of it.
     pub(super) fn try_unsigned_literal(&mut self) -> Parsed<Option<Literal>> {
         let token = self.peek();
+        if let Some(bytes) = self.coded_bytes(token)? {
+            self.take();
+            self.take();
+            return Ok(Some(Literal::String(bytes)));
+        }
         let literal = match token.kind {
             TokenKind::Number => self.number_of(token)?,
             TokenKind::String => Literal::String(self.unquoted(token)),
@@ -68,9 +73,42 @@ impl Cursor<'_> {
         Err(self.unexpected())
     }
 
+    /// The bytes of `x'6162'` or `b'01100001'`, if that comes.
+    fn coded_bytes(&mut self, token: Token) -> Parsed<Option<Vec<u8>>> {
+        let next = self.peek_at(1);
+        if token.kind != TokenKind::Word || next.kind != TokenKind::String || next.start != token.end {
+            return Ok(None);
+        }
+        let (radix, digits_a_byte) = match self.text(token) {
+            b"x" | b"X" => (16, 2),
+            b"b" | b"B" => (2, 8),
+            _ => return Ok(None),
+        };
+        match bytes_of_digits(&self.unquoted(next), radix, digits_a_byte) {
+            Some(bytes) => Ok(Some(bytes)),
+            None => Err(self.failure(ParseErrorKind::Syntax, next, "the digits of the bytes are wrong")),
+        }
+    }
+
     /// `name = value, name = value`.
     pub(super) fn parse_settings(&mut self) -> Parsed<Vec<Setting>> {
         self.parse_list(Cursor::parse_setting)
+    }
+
+    /// `name = value, name = DEFAULT`, after SET.
+    pub(super) fn parse_set_statement(&mut self) -> Parsed<Statement> {
+        let (mut changes, mut defaults) = (Vec::new(), Vec::new());
+        self.parse_list(|cursor| {
+            let name = cursor.parse_column_name()?;
+            cursor.expect_symbol(Symbol::Equal)?;
+            if cursor.eat("DEFAULT") {
+                defaults.push(name);
+            } else {
+                changes.push(Setting { name, value: cursor.parse_literal()? });
+            }
+            Ok(())
+        })?;
+        Ok(Statement::Set { changes, defaults })
     }
 
     pub(super) fn parse_setting(&mut self) -> Parsed<Setting> {
@@ -91,6 +129,20 @@ impl Cursor<'_> {
             None => Ok(Literal::Number(text)),
         }
     }
+}
+
+/// The first byte may have fewer digits.
+fn bytes_of_digits(digits: &[u8], radix: u32, digits_a_byte: usize) -> Option<Vec<u8>> {
+    let digits = std::str::from_utf8(digits).ok().filter(|digits| digits.is_ascii())?;
+    let missing = digits.len().next_multiple_of(digits_a_byte) - digits.len();
+    let padded = format!("{}{digits}", "0".repeat(missing));
+    let starts = (0..padded.len()).step_by(digits_a_byte);
+    starts
+        .map(|start| {
+            let byte = &padded[start..start + digits_a_byte];
+            byte.bytes().all(|digit| digit != b'+').then(|| u8::from_str_radix(byte, radix).ok()).flatten()
+        })
+        .collect()
 }
 
 fn has_base(text: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Queries: SELECTs joined by set operators, WITH, and the clauses after the last SELECT.
 
 use super::cursor::{Cursor, Parsed};
-use crate::ast::{Cte, IntoOutfile, Query, SetExpr, SetOperator};
+use crate::ast::{Cte, InsertSource, IntoOutfile, Query, Select, SetExpr, SetOperator, Statement};
 use crate::lexer::{Symbol, TokenKind};
 
 impl Cursor<'_> {
@@ -26,6 +26,27 @@ impl Cursor<'_> {
             let body = cursor.parse_set_expr(0)?;
             cursor.parse_query_tail(body)
         })
+    }
+
+    /// A query that begins with WITH, or `WITH .. INSERT INTO t SELECT ..`: the names are then those of the SELECT.
+    pub(super) fn parse_with_statement(&mut self) -> Parsed<Statement> {
+        let mut select = Select::default();
+        self.parse_with_clause(&mut select)?;
+        if !self.is_word("INSERT") {
+            let first = SetExpr::Select(Box::new(self.parse_select_after_with(select)?));
+            let body = self.parse_set_operators(first, 0)?;
+            return self.parse_query_tail(body).map(|query| Statement::Query(Box::new(query)));
+        }
+        let mut statement = self.parse_insert()?;
+        if let Statement::Insert(insert) = &mut statement
+            && let InsertSource::Query(query) = &mut insert.source
+            && let Some(first) = first_select(&mut query.body)
+        {
+            first.with_recursive |= select.with_recursive;
+            first.with.splice(0..0, select.with);
+            return Ok(statement);
+        }
+        Err(self.refuse("WITH before an INSERT names values of its SELECT"))
     }
 
     /// The rest of a query whose first operand, in parentheses, is already parsed.
@@ -155,5 +176,14 @@ impl Cursor<'_> {
             }
         }
         (self.is_word_at(ahead, "AS") && self.is_symbol_at(ahead + 1, Symbol::OpenParen)).then_some(ahead)
+    }
+}
+
+/// The SELECT that a query begins with.
+fn first_select(body: &mut SetExpr) -> Option<&mut Select> {
+    match body {
+        SetExpr::Select(select) => Some(select),
+        SetExpr::Nested(query) => first_select(&mut query.body),
+        SetExpr::Operation { left, .. } => first_select(left),
     }
 }

@@ -9,10 +9,21 @@ use crate::lexer::{Symbol, TokenKind};
 impl Cursor<'_> {
     pub(super) fn parse_select(&mut self) -> Parsed<Select> {
         let mut select = Select::default();
-        if self.eat("WITH") {
-            select.with_recursive = self.eat("RECURSIVE");
-            select.with = self.parse_ctes()?;
+        if self.is_word("WITH") {
+            self.parse_with_clause(&mut select)?;
         }
+        self.parse_select_after_with(select)
+    }
+
+    pub(super) fn parse_with_clause(&mut self, select: &mut Select) -> Parsed<()> {
+        self.expect("WITH")?;
+        select.with_recursive = self.eat("RECURSIVE");
+        select.with = self.parse_ctes()?;
+        Ok(())
+    }
+
+    /// The SELECT after its WITH clause, which is in `select`.
+    pub(super) fn parse_select_after_with(&mut self, mut select: Select) -> Parsed<Select> {
         if self.eat("FROM") {
             // FROM may stand in front; SELECT may then be left out.
             select.from = Some(self.parse_table_expr()?);

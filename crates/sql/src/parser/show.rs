@@ -11,17 +11,10 @@ const NOT_IMPLEMENTED: &[&str] = &[
     "ACCESS",
     "CHANGED",
     "CLUSTER",
-    "CLUSTERS",
     "CURRENT",
     "ENABLED",
-    "EXTENDED",
-    "FIELDS",
     "FILESYSTEM",
     "GRANTS",
-    "INDEX",
-    "INDEXES",
-    "INDICES",
-    "KEYS",
     "MERGES",
     "POLICIES",
     "PRIVILEGES",
@@ -30,7 +23,6 @@ const NOT_IMPLEMENTED: &[&str] = &[
     "QUOTAS",
     "ROLES",
     "ROW",
-    "SETTING",
     "USERS",
 ];
 
@@ -46,9 +38,6 @@ impl Cursor<'_> {
     }
 
     fn parse_show_what(&mut self) -> Parsed<ShowWhat> {
-        if self.is_phrase("FULL TABLES") || self.is_phrase("FULL COLUMNS") {
-            return Err(self.not_implemented("SHOW FULL"));
-        }
         if self.is_phrase("TEMPORARY TABLES") {
             return Err(self.not_implemented("SHOW TEMPORARY TABLES"));
         }
@@ -56,10 +45,20 @@ impl Cursor<'_> {
             () if self.eat("DATABASES") || self.eat("SCHEMAS") => {
                 Ok(ShowWhat::Databases { like: self.parse_show_filter()? })
             }
+            () if self.eat("FULL TABLES") => self.parse_show_full_tables(),
             () if self.eat("TABLES") => self.parse_show_tables(ObjectKind::Table),
             () if self.eat("VIEWS") => self.parse_show_tables(ObjectKind::View),
             () if self.eat("DICTIONARIES") => self.parse_show_tables(ObjectKind::Dictionary),
-            () if self.eat("COLUMNS") => self.parse_show_columns(),
+            () if self.eat_columns() => self.parse_show_columns(false),
+            () if self.is_word("FULL") || self.is_phrase("EXTENDED FULL") => {
+                self.eat("EXTENDED");
+                self.expect("FULL")?;
+                if self.eat_columns() { self.parse_show_columns(true) } else { Err(self.unexpected()) }
+            }
+            () if self.eat_indexes() => self.parse_show_indexes(),
+            () if self.eat("CLUSTERS") => Ok(ShowWhat::Clusters),
+            () if self.eat("SETTING") => Ok(ShowWhat::Setting { name: self.parse_ident()? }),
+            () if self.is_one_of(&["TABLE", "VIEW", "DICTIONARY", "DATABASE"]) => self.parse_show_create(),
             () if self.eat("CREATE") => self.parse_show_create(),
             () if self.eat("PROCESSLIST") => Ok(ShowWhat::ProcessList),
             () if self.eat("SETTINGS") => Ok(ShowWhat::Settings { like: self.parse_show_filter()? }),
@@ -87,15 +86,51 @@ impl Cursor<'_> {
         Ok(ShowWhat::Tables { kind, database, like, limit })
     }
 
-    fn parse_show_columns(&mut self) -> Parsed<ShowWhat> {
+    fn parse_show_full_tables(&mut self) -> Parsed<ShowWhat> {
+        match self.parse_show_tables(ObjectKind::Table)? {
+            ShowWhat::Tables { database, like, limit, .. } => {
+                Ok(ShowWhat::FullTables { database, like, limit })
+            }
+            other => Ok(other),
+        }
+    }
+
+    fn eat_columns(&mut self) -> bool {
+        self.eat("COLUMNS")
+            || self.eat("FIELDS")
+            || self.eat("EXTENDED COLUMNS")
+            || self.eat("EXTENDED FIELDS")
+    }
+
+    fn eat_indexes(&mut self) -> bool {
+        const WORDS: &[&str] = &["INDEX", "INDEXES", "INDICES", "KEYS"];
+        if self.is_word("EXTENDED") && self.is_one_of_at(1, WORDS) {
+            self.take();
+        }
+        WORDS.iter().any(|word| self.eat(word))
+    }
+
+    fn parse_show_columns(&mut self, full: bool) -> Parsed<ShowWhat> {
+        let table = self.parse_from_table()?;
+        Ok(ShowWhat::Columns { table, full, like: self.parse_show_filter()? })
+    }
+
+    fn parse_show_indexes(&mut self) -> Parsed<ShowWhat> {
+        let table = self.parse_from_table()?;
+        let filter = if self.eat("WHERE") { Some(self.parse_expr()?) } else { None };
+        Ok(ShowWhat::Indexes { table, filter })
+    }
+
+    /// `FROM table [FROM database]`.
+    fn parse_from_table(&mut self) -> Parsed<ObjectName> {
         if !self.eat("FROM") {
             self.expect("IN")?;
         }
-        let mut table = self.parse_object_name()?;
+        let table = self.parse_object_name()?;
         if self.eat("FROM") || self.eat("IN") {
-            table = ObjectName { database: Some(self.parse_ident()?), name: table.name };
+            return Ok(ObjectName { database: Some(self.parse_ident()?), name: table.name });
         }
-        Ok(ShowWhat::Columns { table, like: self.parse_show_filter()? })
+        Ok(table)
     }
 
     fn parse_show_filter(&mut self) -> Parsed<Option<ShowFilter>> {

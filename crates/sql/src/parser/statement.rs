@@ -1,7 +1,7 @@
 //! Which family a statement belongs to, by its first words.
 
 use super::cursor::{Cursor, Parsed};
-use crate::ast::{CheckTable, ObjectKind, Statement};
+use crate::ast::{CheckTable, KillMode, ObjectKind, Statement};
 use crate::lexer::Symbol;
 
 /// ClickHouse statements that the tree cannot represent.
@@ -10,6 +10,9 @@ const NOT_IMPLEMENTED: &[&str] =
 
 impl Cursor<'_> {
     pub(super) fn parse_statement(&mut self) -> Parsed<Statement> {
+        if self.is_word("WITH") && self.is_query_at(0) {
+            return self.parse_with_statement();
+        }
         if self.is_query_at(0) || self.is_symbol(Symbol::OpenParen) {
             return self.parse_query().map(|query| Statement::Query(Box::new(query)));
         }
@@ -37,7 +40,7 @@ impl Cursor<'_> {
             () if self.is_phrase("SET ROLE") || self.is_phrase("SET DEFAULT ROLE") => {
                 Err(self.not_implemented("SET ROLE"))
             }
-            () if self.eat("SET") => self.parse_settings().map(Statement::Set),
+            () if self.eat("SET") => self.parse_set_statement(),
             () if self.is_word("EXISTS") => self.parse_exists(),
             () if self.eat("OPTIMIZE TABLE") => self.parse_optimize(),
             () if self.is_word("KILL") => self.parse_kill(),
@@ -112,14 +115,15 @@ impl Cursor<'_> {
         self.refuse_cluster()?;
         self.expect("WHERE")?;
         let filter = self.parse_expr()?;
-        if self.is_word("TEST") {
-            return Err(self.not_implemented("KILL QUERY .. TEST"));
-        }
-        let sync = self.eat("SYNC");
-        if !sync {
-            let _noise = self.eat("ASYNC");
-        }
-        Ok(Statement::KillQuery { filter, sync })
+        let mode = match () {
+            () if self.eat("TEST") => KillMode::Test,
+            () if self.eat("SYNC") => KillMode::Sync,
+            () => {
+                let _noise = self.eat("ASYNC");
+                KillMode::Async
+            }
+        };
+        Ok(Statement::KillQuery { filter, mode })
     }
 
     /// Starts after CHECK TABLE.

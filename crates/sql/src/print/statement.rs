@@ -9,7 +9,7 @@ use super::query::quoted;
 use super::{Clause, Comma, ListClause, Name, Text, flag, format_clause, named_clause, names, text_clause};
 use crate::ast::{
     CopyFrom, Describe, DetachObject, DropObject, Explain, ExplainKind, Insert, InsertSource, InsertTarget,
-    ObjectKind, Show, ShowFilter, ShowWhat, Statement, SystemCommand, Update,
+    KillMode, ObjectKind, Show, ShowFilter, ShowWhat, Statement, SystemCommand, Update,
 };
 
 impl Display for Statement {
@@ -88,12 +88,20 @@ fn fmt_short(f: &mut Formatter<'_>, statement: &Statement) -> fmt::Result {
             }
         }
         Statement::Use(name) => write!(f, "USE {}", Name(name)),
-        Statement::Set(settings) => write!(f, "SET {}", Comma(settings)),
+        Statement::Set { changes, defaults } => {
+            let defaults = defaults.iter().map(|name| format!("{} = DEFAULT", Name(name)));
+            let parts: Vec<String> = changes.iter().map(ToString::to_string).chain(defaults).collect();
+            write!(f, "SET {}", parts.join(", "))
+        }
         Statement::Exists { kind, name } => write!(f, "EXISTS {kind} {name}"),
         Statement::KillMutation { filter } => write!(f, "KILL MUTATION WHERE {filter}"),
-        Statement::KillQuery { filter, sync } => {
-            write!(f, "KILL QUERY WHERE {filter}")?;
-            flag(f, *sync, "SYNC")
+        Statement::KillQuery { filter, mode } => {
+            let mode = match mode {
+                KillMode::Async => "",
+                KillMode::Sync => " SYNC",
+                KillMode::Test => " TEST",
+            };
+            write!(f, "KILL QUERY WHERE {filter}{mode}")
         }
         Statement::Check(check) => {
             write!(f, "CHECK TABLE {}", check.table)?;
@@ -208,7 +216,20 @@ impl Display for ShowWhat {
                 write!(f, "{}{}", Clause("", like), Clause("LIMIT", limit))
             }
             ShowWhat::Create { kind, name } => write!(f, "CREATE {kind} {name}"),
-            ShowWhat::Columns { table, like } => write!(f, "COLUMNS FROM {table}{}", Clause("", like)),
+            ShowWhat::FullTables { database, like, limit } => {
+                f.write_str("FULL TABLES")?;
+                named_clause(f, "FROM", database.as_ref())?;
+                write!(f, "{}{}", Clause("", like), Clause("LIMIT", limit))
+            }
+            ShowWhat::Columns { table, full, like } => {
+                let full = if *full { "FULL " } else { "" };
+                write!(f, "{full}COLUMNS FROM {table}{}", Clause("", like))
+            }
+            ShowWhat::Indexes { table, filter } => {
+                write!(f, "INDEX FROM {table}{}", Clause("WHERE", filter))
+            }
+            ShowWhat::Clusters => f.write_str("CLUSTERS"),
+            ShowWhat::Setting { name } => write!(f, "SETTING {}", Name(name)),
             ShowWhat::ProcessList => f.write_str("PROCESSLIST"),
             ShowWhat::Settings { like } => write!(f, "SETTINGS{}", Clause("", like)),
             ShowWhat::Functions { like } => write!(f, "FUNCTIONS{}", Clause("", like)),

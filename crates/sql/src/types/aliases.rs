@@ -164,6 +164,25 @@ const ALIASES: &[(&str, &str)] = &[
     ("YEAR", "UInt16"),
 ];
 
+/// A name of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedType {
+    pub name: &'static str,
+    pub in_any_case: bool,
+    /// The type that this is another name of; empty for a type's own name.
+    pub alias_to: &'static str,
+}
+
+/// All names of all types.
+pub fn type_names() -> impl Iterator<Item = NamedType> {
+    let own = CANONICAL_NAMES.iter().map(|name| NamedType {
+        name,
+        in_any_case: ANY_CASE.contains(name),
+        alias_to: "",
+    });
+    own.chain(ALIASES.iter().map(|(name, alias_to)| NamedType { name, in_any_case: true, alias_to }))
+}
+
 /// The canonical name of the type that `written` means.
 pub(super) fn canonical_name(written: &str) -> Option<&'static str> {
     let exact = CANONICAL_NAMES.iter().chain(NOT_BUILT).find(|name| **name == written);

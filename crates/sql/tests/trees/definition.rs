@@ -5,9 +5,9 @@ use basalt_sql::ast::{
     ColumnProperty, CopyFrom, CreateDatabase, CreateDictionary, CreateNamedCollection, CreateTable,
     CreateView, DefaultKind, Describe, DetachObject, DictionaryAttribute, DictionaryLifetime, DropObject,
     EngineCall, Explain, ExplainKind, Expr, FunctionCall, IndexAction, IndexCall, IndexDef, Insert,
-    InsertSource, InsertTarget, IntoOutfile, KeyValue, KeyValueArgument, Literal, ObjectKind, ObjectName,
-    PartitionAction, PartitionRef, RenamePair, Setting, Show, ShowFilter, ShowWhat, Statement, SystemCommand,
-    TableElement, TableSource, TtlAction, TtlElement, Update,
+    InsertSource, InsertTarget, IntoOutfile, KeyValue, KeyValueArgument, KillMode, Literal, ObjectKind,
+    ObjectName, PartitionAction, PartitionRef, RenamePair, Setting, Show, ShowFilter, ShowWhat, Statement,
+    SystemCommand, TableElement, TableSource, TtlAction, TtlElement, Update,
 };
 use proptest::prelude::*;
 
@@ -516,11 +516,15 @@ fn short_statement() -> BoxedStrategy<Statement> {
                 deduplicate
             }),
         ident().prop_map(Statement::Use),
-        many((ident(), signed_literal())).prop_map(|settings| Statement::Set(
-            settings.into_iter().map(|(name, value)| Setting { name, value }).collect()
-        )),
+        (many((ident(), signed_literal())), prop::collection::vec(ident(), 0..3)).prop_map(
+            |(settings, defaults)| Statement::Set {
+                changes: settings.into_iter().map(|(name, value)| Setting { name, value }).collect(),
+                defaults,
+            }
+        ),
         named_kind().prop_map(|(kind, name)| Statement::Exists { kind, name }),
-        (expr(), any::<bool>()).prop_map(|(filter, sync)| Statement::KillQuery { filter, sync }),
+        (expr(), prop::sample::select(vec![KillMode::Async, KillMode::Sync, KillMode::Test]))
+            .prop_map(|(filter, mode)| Statement::KillQuery { filter, mode }),
         check_table().prop_map(Statement::Check),
         (object_name(), prop::option::of(ident()))
             .prop_map(|(name, format)| Statement::Describe(Describe::Table { name, format })),
@@ -562,7 +566,17 @@ fn show() -> impl Strategy<Value = Show> {
         (listed, prop::option::of(ident()), like(), prop::option::of(any::<u64>()))
             .prop_map(|(kind, database, like, limit)| ShowWhat::Tables { kind, database, like, limit }),
         named_kind().prop_map(|(kind, name)| ShowWhat::Create { kind, name }),
-        (object_name(), like()).prop_map(|(table, like)| ShowWhat::Columns { table, like }),
+        (object_name(), any::<bool>(), like()).prop_map(|(table, full, like)| ShowWhat::Columns {
+            table,
+            full,
+            like
+        }),
+        (prop::option::of(ident()), like(), prop::option::of(any::<u64>()))
+            .prop_map(|(database, like, limit)| ShowWhat::FullTables { database, like, limit }),
+        (object_name(), prop::option::of(expr()))
+            .prop_map(|(table, filter)| ShowWhat::Indexes { table, filter }),
+        Just(ShowWhat::Clusters),
+        ident().prop_map(|name| ShowWhat::Setting { name }),
         Just(ShowWhat::ProcessList),
         like().prop_map(|like| ShowWhat::Settings { like }),
         like().prop_map(|like| ShowWhat::Functions { like }),

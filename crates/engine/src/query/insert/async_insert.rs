@@ -42,7 +42,7 @@ pub(super) async fn insert(
     let Some((table, block)) = prepared.await? else { return Ok(()) };
     let (rows, bytes) = (block.num_rows() as u64, block.get_array_memory_size() as u64);
     let limits = BatchLimits {
-        timeout: Duration::from_millis(query.settings.async_insert_busy_timeout_ms),
+        timeout: Duration::from_millis(query.settings.async_insert_busy_timeout_max_ms),
         bytes_max: query.settings.async_insert_max_data_size,
         queries_max: query.settings.async_insert_max_query_number,
     };

@@ -2,7 +2,7 @@
 
 use super::cells::{Cell, Row};
 use crate::execution::Execution;
-use crate::names::PG_CATALOG;
+use crate::names::{INFORMATION_SCHEMA, PG_CATALOG};
 
 /// The number of the namespace `pg_catalog`.
 pub(super) const CATALOG_NAMESPACE: u32 = 11;
@@ -21,14 +21,17 @@ pub(super) fn namespace_oid(query: &Execution, database: &str) -> u32 {
     }
 }
 
+/// The databases that a client can connect to.
+fn databases(query: &Execution) -> Vec<String> {
+    let mut names = query.instance.catalog().databases();
+    names.retain(|name| !INFORMATION_SCHEMA.contains(&name.as_str()));
+    names
+}
+
 /// The namespaces: every database, and those of the catalog.
 pub(super) fn namespaces(query: &Execution) -> Vec<(u32, String)> {
-    let mut names = query.instance.catalog().databases();
-    for own in [PG_CATALOG, "information_schema"] {
-        if names.iter().all(|name| name != own) {
-            names.push(own.to_owned());
-        }
-    }
+    let mut names = databases(query);
+    names.extend([PG_CATALOG, "information_schema"].map(str::to_owned));
     names.into_iter().map(|name| (namespace_oid(query, &name), name)).collect()
 }
 
@@ -55,7 +58,7 @@ pub(super) fn pg_database(query: &Execution) -> Vec<Row> {
             .set("datctype", COLLATION)
             .set("datacl", Cell::Null)
     };
-    query.instance.catalog().databases().into_iter().map(row).collect()
+    databases(query).into_iter().map(row).collect()
 }
 
 /// `pg_roles` and `pg_authid`.

@@ -16,8 +16,11 @@ use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Argument, Arity, Bound, LowCardinality, Nulls, Operand, ScalarFunction};
 
 pub(super) static CAST: Definition = Definition::new("CAST", Arity::Exactly(2), |call| {
-    let to = type_at(call, 1)?;
+    let mut to = type_at(call, 1)?;
     call.context.settings.check_type(&to)?;
+    if call.context.settings.cast_keep_nullable() && call.ty(0).accepts_null() {
+        to = to.into_nullable();
+    }
     bind(call.ty(0), &keeping_zone(call.ty(0), &to), call.context)
 })
 .case_insensitive()

@@ -13,8 +13,8 @@ use basalt_dict::{
 };
 
 use super::{ALL, AttributeOf};
-use crate::FunctionContext;
 use crate::scalar::{Argument, Operand};
+use crate::{FunctionContext, ServerContext};
 
 /// Keys 1 and 2 with the names `one` and `two`; the parent of 2 is 1.
 struct Numbers {
@@ -104,8 +104,7 @@ fn context() -> FunctionContext {
         current_database: "default".into(),
         current_user: String::new(),
         query_id: String::new(),
-        version: String::new(),
-        uptime_seconds: 0,
+        server: ServerContext::default(),
         dictionaries: Arc::new(OnlyNumbers),
         settings: Arc::new(crate::NoSettings),
         relations: Arc::new(crate::NoRelations),

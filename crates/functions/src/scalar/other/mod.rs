@@ -1,12 +1,14 @@
-//! Functions of the session, of randomness and of presentation.
+//! Functions of the server, of the session, of randomness and of presentation.
 
 mod bar;
 mod random;
+mod random_string;
 mod readable;
 mod run_time;
+mod server;
 mod session;
 
-pub use session::host_name;
+pub use server::host_name;
 
 use super::ScalarFunction;
 
@@ -26,13 +28,37 @@ pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &run_time::THROW_IF,
     &run_time::IGNORE,
     &run_time::IS_CONSTANT,
-    &session::VERSION,
+    &random_string::RANDOM_STRING,
+    &random_string::RANDOM_PRINTABLE,
+    &random_string::RANDOM_UTF8,
+    &random_string::RANDOM_FIXED,
+    &run_time::SLEEP_EACH_ROW,
+    &server::VERSION,
+    &server::BASALT_VERSION,
+    &server::BUILD_ID,
+    &server::REVISION,
+    &server::HOST_NAME,
+    &server::FULL_HOST_NAME,
+    &server::DISPLAY_NAME,
+    &server::SERVER_UUID,
+    &server::SERVER_TIME_ZONE,
+    &server::KERNEL_VERSION,
+    &server::TCP_PORT,
+    &server::UPTIME,
+    &server::GET_MACRO,
     &session::CURRENT_DATABASE,
     &session::CURRENT_USER,
-    &session::HOST_NAME,
+    &session::AUTHENTICATED_USER,
     &session::TIME_ZONE,
-    &session::TCP_PORT,
-    &session::UPTIME,
     &session::QUERY_ID,
+    &session::CURRENT_QUERY_ID,
+    &session::INITIAL_QUERY_ID,
+    &session::INITIAL_QUERY_START,
+    &session::CURRENT_PROFILES,
+    &session::ENABLED_PROFILES,
+    &session::DEFAULT_PROFILES,
+    &session::CURRENT_SCHEMAS,
+    &session::CONNECTION_ID,
     &session::GET_SETTING,
+    &session::GET_SETTING_OR_DEFAULT,
 ];

@@ -1,6 +1,6 @@
-//! `sleep`, `throwIf`, `ignore`, `isConstant`: functions about the execution of a query.
+//! `sleep`, `sleepEachRow`, `throwIf`, `ignore`, `isConstant`: functions about the execution of a query.
 //!
-//! Syntax: `sleep(seconds)`, at most 3 s per block; `throwIf(x [, message])` fails if `x` is not zero; `ignore(x,
+//! Syntax: `sleep(seconds)`, at most 3 s per block; `sleepEachRow(seconds)` sleeps for each row; `throwIf(x [, message])` fails if `x` is not zero; `ignore(x,
 //! ...)` accepts anything and is 0; `isConstant(x)` is 1 if the planner knows the value.
 
 use std::sync::Arc;
@@ -18,6 +18,9 @@ const SLEEP_MAX_SECONDS: f64 = 3.0;
 
 pub(super) static SLEEP: Definition =
     Definition::new("sleep", Arity::Exactly(1), bind_sleep).volatility(Volatility::Late);
+
+pub(super) static SLEEP_EACH_ROW: Definition =
+    Definition::new("sleepEachRow", Arity::Exactly(1), bind_sleep_each_row).volatility(Volatility::Late);
 
 pub(super) static THROW_IF: Definition =
     Definition::new("throwIf", Arity::Between(1, 2), bind_throw_if).volatility(Volatility::Late);
@@ -37,18 +40,39 @@ fn same_everywhere(value: u8) -> Bound {
     Bound::of(SqlType::UInt8, move |_: &[Operand], rows| Ok(Arc::new(UInt8Array::from_value(value, rows))))
 }
 
-fn bind_sleep(call: &Call<'_>) -> Result<Bound> {
+/// The time to sleep: a constant, at most 3 s.
+fn span_of(call: &Call<'_>) -> Result<Duration> {
     call.expect_number(0)?;
-    let seconds = call
-        .constant(0)
-        .ok_or_else(|| Error::new(ErrorCode::IllegalColumn, "the argument of `sleep` must be a constant"))?;
+    let name = call.name;
+    let seconds = call.constant(0).ok_or_else(|| {
+        Error::new(ErrorCode::IllegalColumn, format!("the argument of `{name}` must be a constant"))
+    })?;
     let seconds = crate::scalar::number::wrap_to::<Float64Type>(seconds)?.value(0);
     if seconds > SLEEP_MAX_SECONDS {
-        bail!(TooSlow, "`sleep({seconds})`: at most {SLEEP_MAX_SECONDS} seconds are allowed");
+        bail!(TooSlow, "`{name}({seconds})`: at most {SLEEP_MAX_SECONDS} seconds are allowed");
     }
-    let span = Duration::try_from_secs_f64(seconds).map_err(|_| {
-        Error::new(ErrorCode::BadArguments, format!("`sleep({seconds})` is not a time to sleep"))
-    })?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| {
+        Error::new(ErrorCode::BadArguments, format!("`{name}({seconds})` is not a time to sleep"))
+    })
+}
+
+fn bind_sleep_each_row(call: &Call<'_>) -> Result<Bound> {
+    let span = span_of(call)?;
+    Ok(Bound::of(SqlType::UInt8, move |_: &[Operand], rows| {
+        let total = span.as_secs_f64() * rows as f64;
+        if total > SLEEP_MAX_SECONDS {
+            bail!(TooSlow, "`sleepEachRow` sleeps {total} seconds a block, more than {SLEEP_MAX_SECONDS}");
+        }
+        for _ in 0..rows {
+            basalt_base::query::checkpoint()?;
+            std::thread::sleep(span);
+        }
+        Ok(Arc::new(UInt8Array::from_value(0, rows)))
+    }))
+}
+
+fn bind_sleep(call: &Call<'_>) -> Result<Bound> {
+    let span = span_of(call)?;
     Ok(Bound::of(SqlType::UInt8, move |_: &[Operand], rows| {
         if rows > 0 {
             std::thread::sleep(span);
