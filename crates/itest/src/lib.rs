@@ -7,7 +7,7 @@
 //! - [`any_text`]: runs any text, and reports broken promises.
 //! - [`foreign`]: other databases, if they are installed.
 //! - [`certificates`]: valid and invalid certificates for TLS.
-//! - [`python`]: Python packages, such as clients.
+//! - [`clients`]: clients in other languages; [`python`]: Python packages, such as clients.
 //! - [`raw_client`]: bytes over a plain socket, for the other protocols.
 //! - [`shared`]: data sets that are not part of the checkout.
 //! - [`waiting`]: polls a condition, with a deadline.
@@ -16,6 +16,7 @@
 
 pub mod any_text;
 pub mod certificates;
+pub mod clients;
 pub mod foreign;
 pub mod http;
 pub mod in_process;
