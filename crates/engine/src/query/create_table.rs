@@ -82,11 +82,12 @@ async fn complete_source(
     match create.source.take() {
         None => Ok(None),
         Some(TableSource::Query(source)) => {
-            if create.elements.is_empty() {
-                let planned = select::plan(query, source.as_ref().clone(), Default::default()).await?;
-                create.elements = planned.columns.iter().map(column_element).collect::<Result<_>>()?;
-            }
+            take_columns(query, create, &source).await?;
             Ok(Some(source))
+        }
+        Some(TableSource::EmptyQuery(source)) => {
+            take_columns(query, create, &source).await?;
+            Ok(None)
         }
         Some(TableSource::Like(other)) => {
             let key = query.key_of(&other);
@@ -115,6 +116,19 @@ async fn complete_source(
         }
         Some(TableSource::Function(_)) => Err(Error::not_implemented("CREATE TABLE ... AS a table function")),
     }
+}
+
+/// Takes the columns of the query where the statement lists none.
+async fn take_columns(
+    query: &Arc<Execution>,
+    create: &mut ast::CreateTable,
+    source: &ast::Query,
+) -> Result<()> {
+    if create.elements.is_empty() {
+        let planned = select::plan(query, source.clone(), Default::default()).await?;
+        create.elements = planned.columns.iter().map(column_element).collect::<Result<_>>()?;
+    }
+    Ok(())
 }
 
 fn column_element(column: &Column) -> Result<ast::TableElement> {

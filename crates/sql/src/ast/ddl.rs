@@ -35,6 +35,8 @@ pub struct CreateTable {
 pub enum TableSource {
     /// `AS SELECT ..`.
     Query(Box<Query>),
+    /// `EMPTY AS SELECT ..`: its columns, and none of its rows.
+    EmptyQuery(Box<Query>),
     /// `AS other`.
     Like(ObjectName),
     /// `AS numbers(10)`.

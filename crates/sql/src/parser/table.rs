@@ -71,7 +71,9 @@ impl Cursor<'_> {
             () if self.eat("TTL") => table.ttl = self.parse_list(Cursor::parse_ttl)?,
             () if self.eat("SETTINGS") => table.settings = self.parse_settings()?,
             () if self.eat("COMMENT") => table.comment = Some(self.parse_string()?),
-            () if self.is_phrase("EMPTY AS") => return Err(self.not_implemented("CREATE TABLE .. EMPTY AS")),
+            () if self.eat("EMPTY AS") => {
+                table.source = Some(TableSource::EmptyQuery(Box::new(self.parse_query()?)));
+            }
             () if self.is_phrase("CLONE AS") => return Err(self.not_implemented("CREATE TABLE .. CLONE AS")),
             () if self.eat("AS") => table.source = Some(self.parse_table_source()?),
             () => return Ok(false),
@@ -94,24 +96,20 @@ impl Cursor<'_> {
         self.parse_expr().map(spread)
     }
 
-    /// A sorting key: a key whose parts may say DESC.
+    /// A sorting key: a key whose parts may say DESC. `(tuple())` is `tuple()`.
     pub(super) fn parse_sorting_key(&mut self) -> Parsed<Vec<OrderBy>> {
         let mark = self.mark();
         if self.is_symbol(Symbol::OpenParen)
             && let Ok(parts) = self.parse_parenthesized(Cursor::parse_order_item)
             && !self.continues_expr()
         {
-            return Ok(parts);
+            return Ok(spread_single(parts));
         }
         self.rewind(mark);
         // Without an alias: `AS SELECT` may follow.
         let expr = self.parse_expr()?;
         let first = self.parse_direction(expr)?;
-        let plain = ascending(first.expr.clone());
-        if first != plain {
-            return Ok(vec![first]);
-        }
-        Ok(spread(first.expr).into_iter().map(ascending).collect())
+        Ok(spread_single(vec![first]))
     }
 
     /// Whether an operator follows, so that the parentheses before were only the start of an expression.
@@ -148,6 +146,17 @@ fn spread(key: Expr) -> Vec<Expr> {
         Expr::Tuple(parts) => parts,
         Expr::Function(call) if call.name == "tuple" => call.args,
         other => vec![other],
+    }
+}
+
+/// The parts of a sorting key; a single part without DESC may be a tuple of all of them.
+fn spread_single(parts: Vec<OrderBy>) -> Vec<OrderBy> {
+    match <[OrderBy; 1]>::try_from(parts) {
+        Ok([part]) if part == ascending(part.expr.clone()) => {
+            spread(part.expr).into_iter().map(ascending).collect()
+        }
+        Ok([part]) => vec![part],
+        Err(parts) => parts,
     }
 }
 

@@ -51,7 +51,7 @@ impl CreateTable {
             ListClause("TTL", &self.ttl).to_string(),
             ListClause("SETTINGS", &self.settings).to_string(),
             self.comment.as_ref().map(comment).unwrap_or_default(),
-            Clause("AS", &self.source).to_string(),
+            self.source.as_ref().map(|source| format!(" {source}")).unwrap_or_default(),
         ]
     }
 }
@@ -85,9 +85,10 @@ impl Display for SortingKey<'_> {
 impl Display for TableSource {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            TableSource::Query(query) => query.fmt(f),
-            TableSource::Like(name) => name.fmt(f),
-            TableSource::Function(call) => call.fmt(f),
+            TableSource::Query(query) => write!(f, "AS {query}"),
+            TableSource::EmptyQuery(query) => write!(f, "EMPTY AS {query}"),
+            TableSource::Like(name) => write!(f, "AS {name}"),
+            TableSource::Function(call) => write!(f, "AS {call}"),
         }
     }
 }

@@ -133,6 +133,7 @@ fn create_table() -> impl Strategy<Value = CreateTable> {
     let key = || prop::option::weighted(0.3, leaf());
     let source = prop_oneof![
         selection::query(leaf()).prop_map(|query| TableSource::Query(Box::new(query))),
+        selection::query(leaf()).prop_map(|query| TableSource::EmptyQuery(Box::new(query))),
         object_name().prop_map(TableSource::Like),
     ];
     let keys = (
