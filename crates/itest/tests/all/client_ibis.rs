@@ -35,7 +35,7 @@ assert con.list_tables() == ['birds']
 
 #[test]
 fn expressions_run_in_the_database() {
-    let packages = ["ibis-framework[clickhouse]==12.0.0", "packaging"];
+    let packages = ["ibis-framework[clickhouse]==12.0.0", "packaging", "sqlglot==28.10.1"];
     let python = match Python::with("ibis", &packages) {
         Ok(python) => python,
         Err(why) => return skipped(&format!("ibis cannot be installed: {why}")),
