@@ -14,7 +14,7 @@ const FILES: [(&str, &str); 6] = [
         "dbt_project.yml",
         "{name: birds, version: 1.0.0, profile: birds, flags: {send_anonymous_usage_stats: false}}\n",
     ),
-    ("seeds/raw_birds.csv", "id,name,weight\n1,owl,1.5\n2,tit,0.1\n3,owl,2.5\n"),
+    ("seeds/raw_birds.csv", "id,name,weight\n1,owl,1.5\n2,tit,0.25\n3,owl,2.5\n"),
     (
         "models/birds.sql",
         "{{ config(materialized='view') }} SELECT id, upper(name) AS name, weight FROM {{ ref('raw_birds') }}",
@@ -64,7 +64,7 @@ fn dbt_builds_and_tests_a_project_again_and_again() {
     };
     dbt(&["seed"]);
     dbt(&["run"]);
-    assert_eq!(server.ask("SELECT * FROM dbt_birds.totals ORDER BY name"), "OWL\t2\t4\nTIT\t1\t0.1\n");
+    assert_eq!(server.ask("SELECT * FROM dbt_birds.totals ORDER BY name"), "OWL\t2\t4\nTIT\t1\t0.25\n");
     server.ask("INSERT INTO dbt_birds.raw_birds VALUES (4, 'jay', 0.2)");
     dbt(&["run"]);
     assert_eq!(server.ask("SELECT count(), max(name) FROM dbt_birds.growing"), "4\tTIT\n");
