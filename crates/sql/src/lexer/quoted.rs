@@ -94,6 +94,8 @@ fn unescape<'a>(rest: &'a [u8], bytes: &mut Vec<u8>) -> &'a [u8] {
         b'v' => bytes.push(0x0b),
         b'0' => bytes.push(0),
         b'\\' | b'\'' | b'"' | b'`' | b'/' | b'=' => bytes.push(letter),
+        // A tab or line break itself: some clients write it so.
+        ..0x20 => bytes.push(letter),
         // An unknown escape keeps its backslash, so that patterns like '\d' survive.
         _ => bytes.extend_from_slice(&[b'\\', letter]),
     }
