@@ -94,6 +94,13 @@ fn fmt_short(f: &mut Formatter<'_>, statement: &Statement) -> fmt::Result {
             write!(f, "SET {}", parts.join(", "))
         }
         Statement::Exists { kind, name } => write!(f, "EXISTS {kind} {name}"),
+        other => fmt_control(f, other),
+    }
+}
+
+/// Statements that end work, or verify a table.
+fn fmt_control(f: &mut Formatter<'_>, statement: &Statement) -> fmt::Result {
+    match statement {
         Statement::KillMutation { filter } => write!(f, "KILL MUTATION WHERE {filter}"),
         Statement::KillQuery { filter, mode } => {
             let mode = match mode {
