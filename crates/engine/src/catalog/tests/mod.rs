@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 
 use super::CatalogObject;
 use crate::mutation::step as mutation_step;
-use crate::names::ObjectKey;
+use crate::names::{ObjectKey, is_built_in};
 use crate::{Engine, EngineOptions, Outcome, Request, Result, Session};
 
 /// One crash in this many is followed by another crash.
@@ -110,7 +110,7 @@ impl Database {
     /// Every object's statement, and the rows of every table and view.
     fn snapshot(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
-        for database in self.ask("SHOW DATABASES").lines().filter(|name| *name != "system") {
+        for database in self.ask("SHOW DATABASES").lines().filter(|name| !is_built_in(name)) {
             lines.push(format!("database {database}"));
             for name in self.ask(&format!("SHOW TABLES FROM {database}")).lines() {
                 lines.push(self.ask(&format!("SHOW CREATE TABLE {database}.{name}")));
