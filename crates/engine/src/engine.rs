@@ -21,6 +21,7 @@ use crate::context::{ServerMemory, Services, release_forever};
 use crate::counters::Counters;
 use crate::data_dir;
 use crate::dictionaries::{DictionaryList, LoadWaitGraph, load_all, refresh_forever};
+use crate::health::{ReloadConfig, Surroundings};
 use crate::instance::Instance;
 use crate::named_collections::NamedCollections;
 use crate::planning::shared_runtime;
@@ -104,8 +105,19 @@ impl Engine {
         Session::new(Arc::clone(&self.instance))
     }
 
+    /// Fails if statements that write would fail: the engine was shut down, or its disk is full or read-only.
+    pub fn health(&self) -> Result<()> {
+        self.instance.surroundings.check(self.instance.data_dir())
+    }
+
+    /// What `SYSTEM RELOAD CONFIG` does. Without it, the statement is not implemented.
+    pub fn on_reload_config(&self, reload: ReloadConfig) {
+        self.instance.surroundings.on_reload_config(reload);
+    }
+
     /// Ends running queries and background work.
     pub async fn shutdown(&self) {
+        self.instance.surroundings.close();
         self.instance.processes.cancel_all();
         let inserts = Arc::clone(&self.instance.async_inserts);
         // Rows that nobody waits for were acknowledged; the others get their answer from this write.
@@ -188,6 +200,7 @@ fn open_instance(storage: Arc<dyn Storage>, options: EngineOptions) -> Result<Ar
         background,
         load_wait_graph: LoadWaitGraph::default(),
         cache_directories: Arc::default(),
+        surroundings: Surroundings::default(),
         loads_eagerly: options.load_dictionaries_eagerly,
         _lock: lock,
         _temporary: temporary,

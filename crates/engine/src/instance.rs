@@ -17,6 +17,7 @@ use crate::catalog::CatalogStore;
 use crate::context::Services;
 use crate::counters::Counters;
 use crate::dictionaries::{CacheDirectories, LoadWaitGraph};
+use crate::health::Surroundings;
 use crate::named_collections::NamedCollections;
 use crate::postgres_oids::Oids;
 use crate::processes::Processes;
@@ -41,6 +42,7 @@ pub(crate) struct Instance {
     pub(crate) background: Arc<Background>,
     pub(crate) load_wait_graph: LoadWaitGraph,
     pub(crate) cache_directories: Arc<CacheDirectories>,
+    pub(crate) surroundings: Surroundings,
     /// Whether dictionaries are loaded before a query needs them.
     pub(crate) loads_eagerly: bool,
     // Last: the directory is unlocked and removed when everything above is gone.

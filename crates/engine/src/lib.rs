@@ -21,6 +21,7 @@ mod data_dir;
 mod dictionaries;
 mod engine;
 mod execution;
+mod health;
 mod information_schema;
 mod input_file;
 mod inspect;

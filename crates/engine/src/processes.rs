@@ -28,10 +28,10 @@ impl Processes {
         Processes { running: Arc::default(), most }
     }
 
-    /// Adds a query; its id must not be that of a running one. A query that `kills` others is always admitted.
-    pub(crate) fn enter(&self, query: &Arc<QueryContext>, kills: bool) -> Result<RunningQuery> {
+    /// Adds a query; its id must not be that of a running one. An `urgent` query is always admitted.
+    pub(crate) fn enter(&self, query: &Arc<QueryContext>, urgent: bool) -> Result<RunningQuery> {
         let mut running = self.running.lock();
-        if self.most > 0 && running.len() as u64 >= self.most && !kills {
+        if self.most > 0 && running.len() as u64 >= self.most && !urgent {
             bail!(
                 TooManySimultaneousQueries,
                 "too many simultaneous queries: {} run, which is the server's max_concurrent_queries",

@@ -30,6 +30,8 @@ pub struct Request {
     pub interface: Interface,
     /// As under `readonly = 2`, if the session is not under `readonly` anyway.
     pub reads_only: bool,
+    /// A look at the server itself: admitted even if as many queries run as may.
+    pub monitors: bool,
     pub cancel: CancelHandle,
     /// Types and values of `$n`, in a session of the Postgres interface.
     pub postgres_parameters: Vec<PostgresParameter>,
@@ -48,6 +50,7 @@ impl Request {
             default_format: "TabSeparated".to_owned(),
             interface: Interface::Local,
             reads_only: false,
+            monitors: false,
             cancel: CancelHandle::default(),
             postgres_parameters: Vec::new(),
         }

@@ -81,6 +81,11 @@ impl Session {
         self.state.settings.get(name)
     }
 
+    /// Fails if a text is longer than the statements of this session may be. For callers that parse it themselves.
+    pub fn check_statement_size(&self, text: &[u8]) -> Result<()> {
+        query::check_size(text, &self.state.settings)
+    }
+
     /// Whether there is a table, view or dictionary called `name`.
     pub fn has_table(&self, database: &str, name: &str) -> bool {
         let database = if database.is_empty() { &self.state.database } else { database };

@@ -47,7 +47,7 @@ pub(crate) async fn execute(session: &mut SessionState, mut request: Request) ->
     };
     let permitted = changed.and_then(|()| permit(&statement, &mut settings));
     let query = context(session, &request, settings).of_kind(kind_name(&statement));
-    let kills = query.kind == KILL;
+    let urgent = query.kind == KILL || request.monitors;
     let query = Execution::new(
         &session.instance,
         Arc::new(match text_without_secrets(&statement) {
@@ -55,7 +55,7 @@ pub(crate) async fn execute(session: &mut SessionState, mut request: Request) ->
             None => query,
         }),
     );
-    match permitted.and_then(|()| query.instance.processes().enter(&query.context, kills)) {
+    match permitted.and_then(|()| query.instance.processes().enter(&query.context, urgent)) {
         Ok(entry) => {
             let status = Arc::clone(query.status());
             status.memory().take_over(reading.memory());
@@ -115,11 +115,17 @@ fn reading(request: &Request, settings: &Settings) -> Arc<QueryStatus> {
     Arc::new(QueryStatus::new(id, request.cancel.flag(), time, memory))
 }
 
-fn parse(session: &SessionState, request: &Request, settings: &Settings) -> Result<Statement> {
-    let (bytes, most) = (request.text.len() as u64, settings.max_query_size);
+/// Fails if a statement is longer than `max_query_size`.
+pub(crate) fn check_size(text: &[u8], settings: &Settings) -> Result<()> {
+    let (bytes, most) = (text.len() as u64, settings.max_query_size);
     if bytes > most {
         bail!(SyntaxError, "the statement has {bytes} bytes, more than max_query_size, {most}");
     }
+    Ok(())
+}
+
+fn parse(session: &SessionState, request: &Request, settings: &Settings) -> Result<Statement> {
+    check_size(&request.text, settings)?;
     if session.postgres.is_some() {
         return Ok(basalt_sql::parse_postgres(&request.text, &request.postgres_parameters)?.statement);
     }

@@ -38,5 +38,5 @@ mod temporary_table;
 mod update;
 
 pub(crate) use describe_postgres::describe;
-pub(crate) use execute::execute;
+pub(crate) use execute::{check_size, execute};
 pub(crate) use external_table::read_tables;

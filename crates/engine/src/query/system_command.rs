@@ -68,6 +68,10 @@ fn run_blocking(query: &Arc<Execution>, command: SystemCommand) -> Result<()> {
         }
         SystemCommand::DropCaches { which } => Err(Error::not_implemented(format!("SYSTEM DROP {which}"))),
         SystemCommand::Shutdown => Err(Error::not_implemented("SYSTEM SHUTDOWN")),
+        SystemCommand::Other { words } if words.eq_ignore_ascii_case("RELOAD CONFIG") => {
+            let reloaded = instance.surroundings.reload_config();
+            reloaded.unwrap_or_else(|| Err(Error::not_implemented("SYSTEM RELOAD CONFIG without a server")))
+        }
         SystemCommand::Other { words } => Err(Error::not_implemented(format!("SYSTEM {words}"))),
     }
 }
