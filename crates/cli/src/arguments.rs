@@ -131,9 +131,15 @@ pub(crate) struct ServerOptions {
     /// Port of the HTTP interface; 0 turns it off, auto selects a free one [default: 8123]
     #[arg(long, value_name = "PORT")]
     pub(crate) http_port: Option<Port>,
+    /// Port of the HTTP interface with TLS; needs a certificate in the file of --config [default: 0]
+    #[arg(long, value_name = "PORT")]
+    pub(crate) https_port: Option<Port>,
     /// Port of ClickHouse's native protocol; 0 turns it off, auto selects a free one [default: 9000, if it is free]
     #[arg(long, value_name = "PORT")]
     pub(crate) tcp_port: Option<Port>,
+    /// Port of the native protocol with TLS; needs a certificate in the file of --config [default: 0]
+    #[arg(long, value_name = "PORT")]
+    pub(crate) tcp_port_secure: Option<Port>,
     /// Port of the protocol of PostgreSQL; 0 turns it off, auto selects a free one [default: 5432, if it is free]
     #[arg(long, value_name = "PORT")]
     pub(crate) postgres_port: Option<Port>,
@@ -161,6 +167,15 @@ pub(crate) struct ServerOptions {
     /// Maximum number of open connections [default: 4096]
     #[arg(long, value_name = "COUNT")]
     pub(crate) max_connections: Option<usize>,
+    /// Maximum number of open connections of one address; 0 means no limit [default: 0]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) max_connections_per_address: Option<usize>,
+    /// Seconds that a client may take for the handshake of TLS and for its login [default: 30]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) login_timeout: Option<f64>,
+    /// Let everybody read /metrics without a password, not only this machine [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub(crate) metrics_without_password: Option<bool>,
     /// Maximum number of concurrent queries; 0 means no limit [default: 1000]
     #[arg(long, value_name = "COUNT")]
     pub(crate) max_concurrent_queries: Option<u64>,

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use basalt_engine::{EngineOptions, ErrorCode, release_free_pages};
-use basalt_server::{Password, Port, Ports};
+use basalt_server::{Password, Port, Ports, TlsOptions};
 use serde::Deserialize;
 
 use crate::arguments::{ServerOptions, Settings};
@@ -25,7 +25,9 @@ const OF_OTHERS: u32 = 0o077;
 struct ConfigFile {
     path: Option<PathBuf>,
     http_port: Option<PortText>,
+    https_port: Option<PortText>,
     tcp_port: Option<PortText>,
+    tcp_port_secure: Option<PortText>,
     postgres_port: Option<PortText>,
     listen_host: Option<String>,
     allow_no_password: Option<bool>,
@@ -33,6 +35,9 @@ struct ConfigFile {
     allowed_origins: Option<Vec<String>>,
     remote_url_allow_hosts: Option<Vec<String>>,
     max_connections: Option<usize>,
+    max_connections_per_address: Option<usize>,
+    login_timeout: Option<f64>,
+    metrics_without_password: Option<bool>,
     max_concurrent_queries: Option<u64>,
     keep_alive_timeout: Option<f64>,
     max_server_memory_usage: Option<u64>,
@@ -42,10 +47,39 @@ struct ConfigFile {
     user_scripts_path: Option<PathBuf>,
     allow_shell_commands: Option<bool>,
     tls_ca_file: Option<PathBuf>,
+    tls: Option<TlsTable>,
     #[serde(default)]
     settings: BTreeMap<String, toml::Value>,
     #[serde(default)]
     users: Users,
+}
+
+/// The certificate of the server. Relative paths start at the directory of the configuration.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TlsTable {
+    certificate_file: PathBuf,
+    private_key_file: PathBuf,
+    ca_file: Option<PathBuf>,
+    verification: Option<String>,
+    #[serde(default)]
+    require_for_postgres: bool,
+}
+
+impl TlsTable {
+    fn options(&self, config: &Path) -> Result<TlsOptions, Failure> {
+        let directory = config.parent().unwrap_or(Path::new(""));
+        let invalid = |what| Failure::with_code(ErrorCode::InvalidConfigParameter, format!("[tls]: {what}"));
+        let verification =
+            self.verification.as_deref().map(|text| text.parse().map_err(invalid)).transpose()?;
+        Ok(TlsOptions {
+            certificate_file: directory.join(&self.certificate_file),
+            private_key_file: directory.join(&self.private_key_file),
+            ca_file: self.ca_file.as_ref().map(|path| directory.join(path)),
+            verification: verification.unwrap_or_default(),
+            require_for_postgres: self.require_for_postgres,
+        })
+    }
 }
 
 /// A port in the file: a number or a word.
@@ -158,10 +192,14 @@ fn server_options(
         first.as_ref().or(second.as_ref()).cloned().unwrap_or_default()
     };
     let listen_host = options.listen_host.as_ref().or(file.listen_host.as_ref());
+    let config = options.config.as_deref().unwrap_or(Path::new(""));
     Ok(basalt_server::ServerOptions {
         listen_host: listen_host.cloned().unwrap_or(defaults.listen_host),
         ports: Ports {
             http: port(options.http_port, file.http_port.as_ref())?.unwrap_or(defaults.ports.http),
+            https: port(options.https_port, file.https_port.as_ref())?.unwrap_or(defaults.ports.https),
+            tcp_secure: port(options.tcp_port_secure, file.tcp_port_secure.as_ref())?
+                .unwrap_or(defaults.ports.tcp_secure),
             tcp: port(options.tcp_port, file.tcp_port.as_ref())?.unwrap_or(defaults.ports.tcp),
             postgres: port(options.postgres_port, file.postgres_port.as_ref())?
                 .unwrap_or(defaults.ports.postgres),
@@ -172,6 +210,15 @@ fn server_options(
         allowed_hosts: listed(&options.allowed_hosts, &file.allowed_hosts),
         allowed_origins: listed(&options.allowed_origins, &file.allowed_origins),
         max_connections: options.max_connections.or(file.max_connections).unwrap_or(defaults.max_connections),
+        max_connections_per_address: options
+            .max_connections_per_address
+            .or(file.max_connections_per_address)
+            .unwrap_or(defaults.max_connections_per_address),
+        login_timeout: options.login_timeout.or(file.login_timeout).unwrap_or(defaults.login_timeout),
+        metrics_without_password: options.metrics_without_password.or(file.metrics_without_password)
+            == Some(true),
+        tls: file.tls.as_ref().map(|table| table.options(config)).transpose()?,
+        log: Some(say),
         keep_alive_timeout: options
             .keep_alive_timeout
             .or(file.keep_alive_timeout)

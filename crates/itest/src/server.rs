@@ -96,6 +96,20 @@ impl Server {
         self.postgres
     }
 
+    /// The address of another interface, by the scheme of its URL.
+    pub fn address_of(&self, scheme: &str) -> SocketAddr {
+        let scheme = format!("{scheme}://");
+        self.log().lines().find_map(|line| address_in(line, &scheme)).expect("the interface is on")
+    }
+
+    /// Sends the process a signal, by its name without SIG.
+    pub fn signal(&self, name: &str) {
+        let pid = self.process.id().to_string();
+        // The shell's built-in: not every machine has the program.
+        let sent = Command::new("sh").args(["-c", "kill -\"$1\" \"$0\"", &pid, name]).status();
+        assert!(sent.expect("a shell").success());
+    }
+
     /// Everything it has written to standard error.
     pub fn log(&self) -> String {
         self.log.lock().expect("no panics").clone()
@@ -140,10 +154,7 @@ impl Server {
 
     /// Asks the process to end, and returns its exit code.
     pub fn terminate(mut self) -> Option<i32> {
-        let pid = self.process.id().to_string();
-        // The shell's built-in: not every machine has the program.
-        let sent = Command::new("sh").args(["-c", "kill -TERM \"$0\"", &pid]).status().expect("a shell");
-        assert!(sent.success());
+        self.signal("TERM");
         self.process.wait().expect("it ends").code()
     }
 

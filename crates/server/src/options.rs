@@ -2,6 +2,7 @@
 
 use crate::password::Password;
 use crate::ports::Ports;
+use crate::tls::TlsOptions;
 
 /// The addresses to listen on, the accepted clients, and the settings of new sessions.
 #[derive(Clone, Debug)]
@@ -20,6 +21,16 @@ pub struct ServerOptions {
     pub allowed_origins: Vec<String>,
     /// The maximum number of open connections.
     pub max_connections: usize,
+    /// The maximum number of open connections of one address; 0 means no limit.
+    pub max_connections_per_address: usize,
+    /// How long a client may take for the handshake of TLS and for its login, in seconds.
+    pub login_timeout: f64,
+    /// The certificate of the server; without it, the ports with TLS must be off.
+    pub tls: Option<TlsOptions>,
+    /// Whether `/metrics` needs no password on addresses that other machines can reach, either.
+    pub metrics_without_password: bool,
+    /// Gets lines about failures that no client learns of.
+    pub log: Option<fn(&str)>,
     /// How long a connection may be idle, in seconds.
     pub keep_alive_timeout: f64,
 }
@@ -35,6 +46,11 @@ impl Default for ServerOptions {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             max_connections: 4096,
+            max_connections_per_address: 0,
+            login_timeout: 30.0,
+            tls: None,
+            metrics_without_password: false,
+            log: None,
             keep_alive_timeout: 30.0,
         }
     }

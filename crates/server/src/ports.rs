@@ -38,15 +38,25 @@ impl FromStr for Port {
 #[derive(Clone, Copy, Debug)]
 pub struct Ports {
     pub http: Port,
+    /// HTTP with TLS.
+    pub https: Port,
     /// The native protocol.
     pub tcp: Port,
+    /// The native protocol with TLS.
+    pub tcp_secure: Port,
     /// The protocol of PostgreSQL.
     pub postgres: Port,
 }
 
 impl Default for Ports {
     fn default() -> Ports {
-        Ports { http: Port::Number(8123), tcp: Port::Usual(9000), postgres: Port::Usual(5432) }
+        Ports {
+            http: Port::Number(8123),
+            https: Port::Off,
+            tcp: Port::Usual(9000),
+            tcp_secure: Port::Off,
+            postgres: Port::Usual(5432),
+        }
     }
 }
 

@@ -12,15 +12,17 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::connections::{self, ConnectionLimits, Connections, Protocol};
-use crate::http::{HttpState, Origins};
+use crate::connections::{self, ConnectionLimits, Connections, Entrance, Protocol};
+use crate::http::{Http, HttpState, Origins};
 use crate::native::Native;
 use crate::options::ServerOptions;
-use crate::ports::Bound;
+use crate::ports::{Bound, Port, Ports};
 use crate::postgres::Postgres;
 use crate::sessions::Sessions;
 use crate::shared::Shared;
+use crate::tls::{Application, Tls};
 use crate::users::Users;
+use crate::waits::seconds;
 
 /// How long running requests may continue after the server is stopped.
 const GRACE: Duration = Duration::from_secs(3);
@@ -31,18 +33,48 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Threads that serve sockets: they only copy bytes.
 const SOCKET_THREADS: usize = 2;
 
-/// The maximum length of any wait.
-const SECONDS_MAX: f64 = 1e9;
-
 /// Bound listeners that do not answer yet.
 pub struct Server {
     shared: Arc<Shared>,
     connections: Arc<Connections>,
-    http: Option<Bound>,
-    tcp: Option<Bound>,
-    postgres: Option<Bound>,
+    listeners: Listeners,
+    tls: Option<Arc<Tls>>,
     /// For HTTP: accepted host names and origins.
     origins: Origins,
+    metrics_without_password: bool,
+}
+
+/// The ports that are on.
+struct Listeners {
+    http: Option<Bound>,
+    https: Option<Bound>,
+    tcp: Option<Bound>,
+    tcp_secure: Option<Bound>,
+    postgres: Option<Bound>,
+}
+
+impl Listeners {
+    async fn bind(ports: &Ports, host: &str) -> Result<Listeners> {
+        Ok(Listeners {
+            http: ports.http.bind(host).await?,
+            https: ports.https.bind(host).await?,
+            tcp: ports.tcp.bind(host).await?,
+            tcp_secure: ports.tcp_secure.bind(host).await?,
+            postgres: ports.postgres.bind(host).await?,
+        })
+    }
+
+    /// Those that are on, with the schemes of their URLs.
+    fn all(&self) -> impl Iterator<Item = (&'static str, &Bound)> {
+        let all = [
+            ("http", &self.http),
+            ("https", &self.https),
+            ("tcp", &self.tcp),
+            ("tcps", &self.tcp_secure),
+            ("postgresql", &self.postgres),
+        ];
+        all.into_iter().filter_map(|(scheme, bound)| Some((scheme, bound.as_ref()?)))
+    }
 }
 
 impl Server {
@@ -54,14 +86,15 @@ impl Server {
             session.set(name, value)?;
         }
         let connections = Connections::new(limits(&options, &session)?);
-        let http = options.ports.http.bind(&options.listen_host).await?;
-        let tcp = options.ports.tcp.bind(&options.listen_host).await?;
-        let postgres = options.ports.postgres.bind(&options.listen_host).await?;
-        let addresses = [&http, &tcp, &postgres].into_iter().flatten().map(|bound| bound.address.ip());
-        let is_loopback = addresses.clone().all(|ip| ip.is_loopback());
-        if addresses.count() == 0 {
+        let tls = options.tls.map(|files| Tls::open(files, options.log)).transpose()?;
+        if tls.is_none() && (options.ports.https != Port::Off || options.ports.tcp_secure != Port::Off) {
+            return Err(without_certificate());
+        }
+        let listeners = Listeners::bind(&options.ports, &options.listen_host).await?;
+        if listeners.all().next().is_none() {
             return Err(without_ports());
         }
+        let is_loopback = listeners.all().all(|(_, bound)| bound.address.ip().is_loopback());
         if !is_loopback && options.password.is_none() && !options.allow_no_password {
             return Err(without_password(&options.listen_host));
         }
@@ -73,18 +106,20 @@ impl Server {
             settings: options.settings,
             users: Users::new(options.password),
         };
-        Ok(Server { shared: Arc::new(shared), connections, http, tcp, postgres, origins })
+        let metrics_without_password = options.metrics_without_password;
+        let shared = Arc::new(shared);
+        Ok(Server { shared, connections, listeners, tls, origins, metrics_without_password })
     }
 
     /// The address of each interface that is on, as a URL.
     pub fn addresses(&self) -> Vec<String> {
-        let url = |scheme: &str, bound: &Option<Bound>| {
-            bound.as_ref().map(|bound| format!("{scheme}://{}/", bound.address))
-        };
-        [url("http", &self.http), url("tcp", &self.tcp), url("postgresql", &self.postgres)]
-            .into_iter()
-            .flatten()
-            .collect()
+        self.listeners.all().map(|(scheme, bound)| format!("{scheme}://{}/", bound.address)).collect()
+    }
+
+    /// Reads the files of certificates again when it is called. Does nothing in a server without TLS.
+    pub fn reload(&self) -> impl Fn() -> Result<()> + Send + Sync + 'static {
+        let tls = self.tls.clone();
+        move || tls.as_ref().map_or(Ok(()), |tls| tls.reload())
     }
 
     /// Answers requests until `stop` resolves; then lets running requests end, within limits, and closes the engine.
@@ -120,10 +155,22 @@ impl Server {
             stopped: stopped.clone(),
             tasks: JoinSet::new(),
         };
-        let http = HttpState::protocol(Arc::clone(&self.shared), self.origins);
-        listening.start(self.http, http)?;
-        listening.start(self.tcp, Native::new(Arc::clone(&self.shared)))?;
-        listening.start(self.postgres, Postgres::new(self.shared))?;
+        let Listeners { http, https, tcp, tcp_secure, postgres } = self.listeners;
+        let entrance = |application: Application| match &self.tls {
+            Some(tls) => Entrance::Tls(Arc::clone(tls), application),
+            None => Entrance::Open,
+        };
+        let shared = &self.shared;
+        let state = HttpState::new(Arc::clone(shared), self.origins, self.metrics_without_password);
+        let over_http = Arc::new(Http::new(state));
+        listening.start(http, &over_http, Entrance::Open)?;
+        listening.start(https, &over_http, entrance(Application::Http))?;
+        let native = Arc::new(Native::new(Arc::clone(shared)));
+        listening.start(tcp, &native, Entrance::Open)?;
+        listening.start(tcp_secure, &native, entrance(Application::Native))?;
+        // Its clients ask for TLS on the port itself.
+        let over_postgres = Arc::new(Postgres::new(Arc::clone(shared), self.tls.clone()));
+        listening.start(postgres, &over_postgres, Entrance::Open)?;
         Ok(listening.tasks)
     }
 }
@@ -137,7 +184,12 @@ struct Listening<'a> {
 }
 
 impl Listening<'_> {
-    fn start(&mut self, bound: Option<Bound>, protocol: impl Protocol) -> Result<()> {
+    fn start(
+        &mut self,
+        bound: Option<Bound>,
+        protocol: &Arc<impl Protocol>,
+        entrance: Entrance,
+    ) -> Result<()> {
         let Some(bound) = bound else { return Ok(()) };
         let listener = bound.listener.into_std().and_then(|listener| {
             let _inside = self.sockets.enter();
@@ -145,7 +197,8 @@ impl Listening<'_> {
         });
         let listener = listener.map_err(|e| network_error(bound.address, &e))?;
         let connections = Arc::clone(&self.connections);
-        let serving = connections::serve(listener, Arc::new(protocol), connections, self.stopped.clone());
+        let protocol = Arc::clone(protocol);
+        let serving = connections::serve(listener, protocol, entrance, connections, self.stopped.clone());
         self.tasks.spawn_on(serving, self.sockets.handle());
         Ok(())
     }
@@ -168,6 +221,8 @@ fn limits(options: &ServerOptions, session: &Session) -> Result<ConnectionLimits
     let patience = |name: &str| session.setting(name).map(|text| seconds(text.parse().unwrap_or(0.0)));
     Ok(ConnectionLimits {
         most: connections_max(options.max_connections),
+        most_per_address: options.max_connections_per_address,
+        login: seconds(options.login_timeout),
         keep_alive: seconds(options.keep_alive_timeout),
         receive: patience("http_receive_timeout")?,
         send: patience("http_send_timeout")?,
@@ -180,17 +235,18 @@ fn connections_max(wanted: usize) -> usize {
     wanted.min(files.map_or(usize::MAX, |files| files / 2)).max(1)
 }
 
-/// 0 means no limit.
-fn seconds(seconds: f64) -> Duration {
-    Duration::from_secs_f64(if seconds > 0.0 { seconds.min(SECONDS_MAX) } else { SECONDS_MAX })
-}
-
 fn network_error(address: SocketAddr, source: &std::io::Error) -> Error {
     Error::new(ErrorCode::NetworkError, format!("the listener on `{address}` failed: {source}"))
 }
 
 fn without_ports() -> Error {
     let what = "the ports of all interfaces are 0: turn at least one of them on";
+    Error::new(ErrorCode::InvalidConfigParameter, what)
+}
+
+fn without_certificate() -> Error {
+    let what = "https_port and tcp_port_secure need a certificate: set certificate_file and private_key_file under [tls] in \
+                the server's configuration";
     Error::new(ErrorCode::InvalidConfigParameter, what)
 }
 

@@ -1,6 +1,7 @@
 //! `basalt server`: the interfaces of a data directory, until the process is told to stop.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use basalt_engine::{Engine, EngineOptions, ErrorCode, VERSION};
 use basalt_server::Server;
@@ -24,13 +25,24 @@ async fn serve(
 ) -> Result<(), Failure> {
     let path = engine_options.path.clone().unwrap_or_default();
     let (interrupt, terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+    let hangup = listen(SignalKind::hangup())?;
     let engine = Engine::open(engine_options)?;
-    let server = Server::bind(engine, server_options).await?;
+    let server = Server::bind(Arc::clone(&engine), server_options).await?;
+    engine.on_reload_config(Box::new(server.reload()));
+    tokio::spawn(reload_on(hangup, server.reload()));
     let addresses = server.addresses().join(", ");
     say(&format!("Basalt {VERSION} is ready on {addresses}, its data is in {}", path.display()));
     server.run(told_to_stop(interrupt, terminate)).await?;
     say("Basalt has stopped");
     Ok(())
+}
+
+/// Reads the certificates again at each signal.
+async fn reload_on(mut hangup: Signal, reload: impl Fn() -> basalt_engine::Result<()>) {
+    while hangup.recv().await.is_some() {
+        // The failure is in the log.
+        let _ = reload();
+    }
 }
 
 async fn told_to_stop(mut interrupt: Signal, mut terminate: Signal) {

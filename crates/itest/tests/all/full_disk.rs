@@ -62,6 +62,8 @@ impl Drop for Disk {
 fn check(disk: &Disk, server: &mut Server, statement: &str, count: &str, (before, after): (&str, &str)) {
     assert_eq!(server.ask(count), before, "before {statement}");
     disk.fill();
+    let health = server.get("/health");
+    assert!(health.status == 503 && health.text().contains("the disk is full"), "{}", health.text());
     let refused = server.post("mutations_sync=1", statement.as_bytes());
     assert_eq!(refused.header("x-clickhouse-exception-code"), Some("243"), "{statement}: {}", refused.text());
     let store = disk.data();
@@ -69,6 +71,7 @@ fn check(disk: &Disk, server: &mut Server, statement: &str, count: &str, (before
     assert_eq!(server.ask(count), before, "after {statement} failed");
     assert!(server.is_alive());
     disk.make_room();
+    assert_eq!(server.get("/health").status, 200);
     let done = server.post("mutations_sync=1", statement.as_bytes());
     assert_eq!(done.status, 200, "{statement}: {}", done.text());
     assert_eq!(server.ask(count), after, "after {statement}");

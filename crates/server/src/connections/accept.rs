@@ -2,17 +2,20 @@
 
 use std::future::Future;
 use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use basalt_engine::{Error, ErrorCode};
-use tokio::io::AsyncWriteExt;
+use basalt_engine::Error;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::entrance::Entrance;
+use super::peer::Peer;
 use super::slots::{ConnectionLimits, ConnectionSlot, Connections};
-use super::socket::Socket;
+use super::stream::Stream;
 
 /// The pause in accepting when the process has no free file descriptor.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -32,7 +35,8 @@ pub(crate) trait Protocol: Send + Sync + 'static {
 
 /// An accepted connection.
 pub(crate) struct Connection {
-    pub(crate) socket: Socket,
+    pub(crate) stream: Stream,
+    pub(crate) peer: Peer,
     pub(crate) slot: ConnectionSlot,
     pub(crate) limits: ConnectionLimits,
     /// Changes when the server stops.
@@ -43,6 +47,7 @@ pub(crate) struct Connection {
 pub(crate) async fn serve<P: Protocol>(
     listener: TcpListener,
     protocol: Arc<P>,
+    entrance: Entrance,
     connections: Arc<Connections>,
     mut stop: watch::Receiver<bool>,
 ) {
@@ -54,17 +59,18 @@ pub(crate) async fn serve<P: Protocol>(
         };
         while tasks.try_join_next().is_some() {}
         match accepted {
-            Ok((stream, _)) => match connections.admit() {
-                Some(slot) => {
-                    let limits = connections.limits;
-                    // Answers are small and latency matters. A socket that refuses the option still works.
-                    let _ = stream.set_nodelay(true);
-                    let socket = Socket::new(stream, limits.send);
-                    let connection = Connection { socket, slot, limits, stop: stop.clone() };
-                    tasks.spawn(Arc::clone(&protocol).converse(connection));
+            Ok((stream, address)) => {
+                let (protocol, entrance) = (Arc::clone(&protocol), entrance.clone());
+                match connections.admit(address.ip()) {
+                    Ok(slot) => {
+                        let admitted = Admitted { stream, address, slot, limits: connections.limits };
+                        drop(tasks.spawn(admitted.converse(protocol, entrance, stop.clone())));
+                    }
+                    Err(error) => {
+                        drop(tasks.spawn(refuse(stream, address, entrance, protocol.refusal(&error))));
+                    }
                 }
-                None => drop(tasks.spawn(refuse(stream, protocol.refusal(&too_many())))),
-            },
+            }
             // The client disconnected before it was accepted.
             Err(error)
                 if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset) => {}
@@ -78,14 +84,48 @@ pub(crate) async fn serve<P: Protocol>(
     while tasks.join_next().await.is_some() {}
 }
 
-async fn refuse(mut stream: TcpStream, reason: Vec<u8>) {
-    // The client may not read the answer.
-    let _ = tokio::time::timeout(REFUSAL_TIMEOUT, stream.write_all(&reason)).await;
+/// A socket that has a slot.
+struct Admitted {
+    stream: TcpStream,
+    address: SocketAddr,
+    slot: ConnectionSlot,
+    limits: ConnectionLimits,
 }
 
-fn too_many() -> Error {
-    Error::new(
-        ErrorCode::TooManySimultaneousQueries,
-        "the server has max_connections open connections; try again later",
-    )
+impl Admitted {
+    /// Lets the client in and answers its requests.
+    async fn converse<P: Protocol>(
+        self,
+        protocol: Arc<P>,
+        entrance: Entrance,
+        mut stop: watch::Receiver<bool>,
+    ) {
+        let Admitted { stream, address, slot, limits } = self;
+        // Answers are small and latency matters. A socket that refuses the option still works.
+        let _ = stream.set_nodelay(true);
+        let activity = Arc::clone(&slot.activity);
+        let entering = entrance.enter(stream, address, limits.send, |error| protocol.refusal(error));
+        let entered = tokio::select! {
+            entered = tokio::time::timeout(limits.login, entering) => entered.ok().flatten(),
+            () = activity.closed() => None,
+            _ = stop.changed() => None,
+        };
+        if let Some((stream, peer)) = entered {
+            protocol.converse(Connection { stream, peer, slot, limits, stop }).await;
+        }
+    }
+}
+
+async fn refuse(stream: TcpStream, address: SocketAddr, entrance: Entrance, reason: Vec<u8>) {
+    let telling = async {
+        let entered = entrance.enter(stream, address, REFUSAL_TIMEOUT, |_| reason.clone()).await;
+        let Some((mut stream, _)) = entered else { return };
+        if stream.write_all(&reason).await.is_ok() && stream.shutdown().await.is_ok() {
+            // A socket that is closed with unread bytes of the client takes the reason away again.
+            let mut unread = [0; 1024];
+            while stream.read(&mut unread).await.is_ok_and(|count| count > 0) {}
+        }
+    };
+    // The client may not read the answer.
+    let _ = tokio::time::timeout(REFUSAL_TIMEOUT, telling).await;
 }

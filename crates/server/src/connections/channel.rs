@@ -1,4 +1,4 @@
-//! A socket with the messages that are read from it and written to it.
+//! A stream with the messages that are read from it and written to it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,26 +9,81 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::activity::Activity;
-use super::socket::Socket;
+use super::peer::Peer;
+use super::slots::ConnectionLimits;
+use super::stream::Stream;
+use crate::tls::{Application, Tls};
 
-/// How much is read from the socket at once.
-const READ_BYTES: usize = 64 << 10;
+/// How much is read from the stream at once, from a client that sends little and from one that sends much.
+const READ_BYTES: std::ops::RangeInclusive<usize> = (4 << 10)..=(64 << 10);
 
 /// The largest message: a statement with its settings.
 const MESSAGE_BYTES_MAX: usize = 130 << 20;
 
-/// A connection's socket and the bytes that have arrived.
+/// A connection's stream and the bytes that have arrived.
 pub(crate) struct Channel {
-    socket: Socket,
+    stream: Stream,
+    peer: Peer,
     activity: Arc<Activity>,
     arrived: BytesMut,
-    /// How long the rest of a message may take.
-    patience: Duration,
+    /// Bytes of memory for the next read: idle clients hold little.
+    read_bytes: usize,
+    limits: ConnectionLimits,
 }
 
 impl Channel {
-    pub(crate) fn new(socket: Socket, activity: Arc<Activity>, patience: Duration) -> Channel {
-        Channel { socket, activity, arrived: BytesMut::new(), patience }
+    pub(crate) fn new(
+        stream: Stream,
+        peer: Peer,
+        activity: Arc<Activity>,
+        limits: ConnectionLimits,
+    ) -> Channel {
+        Channel { stream, peer, activity, arrived: BytesMut::new(), read_bytes: *READ_BYTES.start(), limits }
+    }
+
+    /// The first byte of a client that has sent nothing yet; `None` if it has gone. The byte stays to be read.
+    pub(crate) async fn first_byte(&mut self) -> Result<Option<u8>> {
+        match &self.stream {
+            Stream::Plain(socket) => socket.first_byte().await.map_err(|error| network_error(&error)),
+            Stream::Tls(_) | Stream::Gone => Ok(None),
+        }
+    }
+
+    /// Does the handshake of TLS with a client that has asked for it. The caller limits its time.
+    pub(crate) async fn secure(&mut self, tls: &Arc<Tls>, application: Application) -> Result<()> {
+        // Bytes from before would look as if they had come under protection.
+        if !self.arrived.is_empty() {
+            let what = "the client sent unencrypted bytes after it had asked for encryption";
+            return Err(Error::new(ErrorCode::UnexpectedPacketFromClient, what));
+        }
+        let Stream::Plain(socket) = std::mem::replace(&mut self.stream, Stream::Gone) else {
+            return Err(Error::new(
+                ErrorCode::UnexpectedPacketFromClient,
+                "the connection is encrypted already",
+            ));
+        };
+        let (stream, certificate) =
+            tls.accept(socket, application).await.map_err(|error| network_error(&error))?;
+        self.stream = Stream::Tls(stream);
+        self.peer.is_encrypted = true;
+        self.peer.certificate = certificate;
+        Ok(())
+    }
+
+    /// The protocol that the handshake named (ALPN).
+    pub(crate) fn application_name(&self) -> Option<&[u8]> {
+        match &self.stream {
+            Stream::Tls(stream) => stream.get_ref().1.alpn_protocol(),
+            Stream::Plain(_) | Stream::Gone => None,
+        }
+    }
+
+    pub(crate) fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    pub(crate) fn limits(&self) -> ConnectionLimits {
+        self.limits
     }
 
     /// Reads a message; `None` if the client has gone before it. The client has `idle` time to begin it.
@@ -38,7 +93,7 @@ impl Channel {
         mut parse: impl FnMut(&mut &[u8]) -> ReadResult<T>,
     ) -> Result<Option<T>> {
         self.activity.wait();
-        let mut patience = if self.arrived.is_empty() { idle } else { self.patience };
+        let mut patience = if self.arrived.is_empty() { idle } else { self.limits.receive };
         // Fewer bytes cannot be a whole message.
         let mut needed = 1;
         loop {
@@ -67,14 +122,18 @@ impl Channel {
                     false => Err(broken_off()),
                 };
             }
-            patience = self.patience;
+            patience = self.limits.receive;
         }
     }
 
     /// Reads what the client has sent; 0 means that it has gone. Dropping the future loses nothing.
     pub(crate) async fn receive(&mut self) -> Result<usize> {
-        self.arrived.reserve(READ_BYTES);
-        self.socket.read_buf(&mut self.arrived).await.map_err(|error| network_error(&error))
+        self.arrived.reserve(self.read_bytes);
+        let read = self.stream.read_buf(&mut self.arrived).await;
+        let count = read.map_err(|error| network_error(&error))?;
+        let next = if count < self.read_bytes { self.read_bytes / 2 } else { self.read_bytes * 4 };
+        self.read_bytes = next.clamp(*READ_BYTES.start(), *READ_BYTES.end());
+        Ok(count)
     }
 
     /// Takes the bytes that have arrived.
@@ -101,7 +160,11 @@ impl Channel {
     }
 
     pub(crate) async fn send(&mut self, bytes: &[u8]) -> Result<()> {
-        self.socket.write_all(bytes).await.map_err(|error| network_error(&error))
+        let sending = async {
+            self.stream.write_all(bytes).await?;
+            self.stream.flush().await
+        };
+        sending.await.map_err(|error| network_error(&error))
     }
 
     pub(crate) fn activity(&self) -> &Arc<Activity> {
@@ -109,13 +172,13 @@ impl Channel {
     }
 
     pub(crate) fn patience(&self) -> Duration {
-        self.patience
+        self.limits.receive
     }
 
     /// Tells the client that nothing more comes.
     pub(crate) async fn finish(mut self) {
         // The client may have gone first.
-        let _ = self.socket.shutdown().await;
+        let _ = self.stream.shutdown().await;
     }
 }
 

@@ -22,6 +22,13 @@ impl Socket {
         Socket { stream, patience, expiry: None }
     }
 
+    /// The first byte that the client sends, which stays to be read; `None` if it has gone.
+    pub(super) async fn first_byte(&self) -> io::Result<Option<u8>> {
+        let mut first = [0];
+        let count = self.stream.peek(&mut first).await?;
+        Ok((count > 0).then_some(first[0]))
+    }
+
     fn within_patience<T>(
         &mut self,
         ctx: &mut Context<'_>,

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::http::{HeaderName, HeaderValue};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
 use basalt_engine::Error;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -14,6 +14,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 
 use super::body::{AnswerBody, RequestBody};
+use super::routes;
+use super::state::HttpState;
 use crate::connections::{ActiveRequest, Connection, Protocol};
 
 /// The maximum bytes of a head, and of buffered pieces of a body: a connection holds no more in memory.
@@ -28,18 +30,19 @@ pub(crate) struct Http {
 }
 
 impl Http {
-    pub(super) fn new(router: Router) -> Http {
-        Http { router }
+    pub(crate) fn new(state: HttpState) -> Http {
+        Http { router: routes::router(Arc::new(state)) }
     }
 }
 
 impl Protocol for Http {
     async fn converse(self: Arc<Self>, connection: Connection) {
-        let Connection { socket, slot, limits, mut stop, .. } = connection;
+        let Connection { stream, peer, slot, limits, mut stop } = connection;
         let inner = TowerToHyperService::new(self.router.clone());
         let keep_alive = HeaderValue::from_str(&format!("timeout={}", limits.keep_alive.as_secs()));
         let keep_alive = keep_alive.unwrap_or(HeaderValue::from_static("timeout=0"));
-        let service = service_fn(|request: hyper::Request<Incoming>| {
+        let service = service_fn(|mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(peer.clone());
             let active = ActiveRequest::begin(&slot.activity);
             let activity = Arc::clone(&slot.activity);
             let answering = inner.call(request.map(|body| RequestBody::new(body, activity, limits.receive)));
@@ -54,7 +57,7 @@ impl Protocol for Http {
             .timer(TokioTimer::new())
             .header_read_timeout(limits.keep_alive)
             .max_buf_size(HEAD_BYTES_MAX)
-            .serve_connection(TokioIo::new(socket), service);
+            .serve_connection(TokioIo::new(stream), service);
         let mut conversation = pin!(conversation);
         let mut stopping = false;
         loop {
@@ -72,7 +75,9 @@ impl Protocol for Http {
 
     fn refusal(&self, error: &Error) -> Vec<u8> {
         let text = format!("{error}\n");
-        let head = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: text/plain; charset=UTF-8\r\n";
-        format!("{head}Content-Length: {}\r\n\r\n{text}", text.len()).into_bytes()
+        let status =
+            StatusCode::from_u16(error.code().http_status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
+        let head = "Connection: close\r\nContent-Type: text/plain; charset=UTF-8\r\n";
+        format!("HTTP/1.1 {status}\r\n{head}Content-Length: {}\r\n\r\n{text}", text.len()).into_bytes()
     }
 }

@@ -15,6 +15,7 @@
 //! - `encoded_body`: the Content-Encoding of a request.
 //! - `frames`: bodies in ClickHouse's compressed frames.
 //! - `form`: requests with a form, and the external tables in it.
+//! - `metrics`: the figures of the server, for Prometheus.
 //! - `failure`: an error as a response.
 
 mod answer;
@@ -26,6 +27,7 @@ mod encoded_body;
 mod failure;
 mod form;
 mod frames;
+mod metrics;
 mod origin;
 mod parameters;
 mod query;
@@ -35,5 +37,6 @@ mod state;
 mod statement;
 mod uploads;
 
+pub(crate) use self::connection::Http;
 pub(crate) use self::origin::Origins;
 pub(crate) use self::state::HttpState;

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::Request as HttpRequest;
-use axum::http::Method;
+use axum::http::{HeaderMap, Method};
 use axum::response::Response;
-use basalt_engine::{CancelHandle, Engine, Error, ExternalTableText, Interface, Outcome, Request, Result};
+use basalt_engine::{
+    CancelHandle, Engine, Error, ExternalTableText, Input, Interface, Outcome, Request, Result,
+};
 use uuid::Uuid;
 
 use super::answer::{self, Cancelling};
@@ -63,6 +65,30 @@ async fn run(
         parameters,
         query_id,
         reads_only,
+        monitors: false,
+        cancel,
+    }));
+    let response = response.await;
+    cancelling.disarm();
+    response.unwrap_or_else(|panic| Err(Error::logical(format!("the query ended early: {panic}"))))
+}
+
+/// Runs a query of the server's own for `user`, whatever else runs.
+pub(super) async fn monitor(state: &HttpState, user: &str, text: &str) -> Result<Response> {
+    let shared = &state.shared;
+    let parameters = Parameters::read("", &HeaderMap::new())?;
+    let session = shared.sessions.lease(user, &parameters.session, || shared.open_session(user)).await?;
+    let cancel = CancelHandle::default();
+    let mut cancelling = Cancelling::new(cancel.clone());
+    let response = shared.queries.spawn(execute(Query {
+        engine: Arc::clone(&shared.engine),
+        session,
+        statement: Statement { text: text.into(), input: Input::None, room: Vec::new() },
+        tables: Vec::new(),
+        parameters,
+        query_id: Uuid::new_v4().to_string(),
+        reads_only: true,
+        monitors: true,
         cancel,
     }));
     let response = response.await;
@@ -94,13 +120,23 @@ struct Query {
     parameters: Parameters,
     query_id: String,
     reads_only: bool,
+    monitors: bool,
     cancel: CancelHandle,
 }
 
 /// Runs the request on the threads of queries, up to the head of its answer. The body is computed there, too.
 async fn execute(query: Query) -> Result<Response> {
-    let Query { engine, mut session, statement, tables, mut parameters, query_id, reads_only, cancel } =
-        query;
+    let Query {
+        engine,
+        mut session,
+        statement,
+        tables,
+        mut parameters,
+        query_id,
+        reads_only,
+        monitors,
+        cancel,
+    } = query;
     let Statement { text, input, room } = statement;
     // Dropped with the body of the answer.
     let cancelling = Cancelling::new(cancel.clone());
@@ -114,6 +150,7 @@ async fn execute(query: Query) -> Result<Response> {
         default_format: parameters.default_format.take().unwrap_or_else(|| "TabSeparated".to_owned()),
         interface: Interface::Http,
         reads_only,
+        monitors,
         cancel,
         ..Request::new(text)
     });

@@ -7,10 +7,11 @@ use axum::extract::State;
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use axum::routing::any;
+use axum::routing::{any, get};
+use basalt_engine::{Error, ErrorCode};
 
 use super::state::HttpState;
-use super::{origin, query};
+use super::{failure, metrics, origin, query};
 
 /// All paths.
 pub(super) fn router(state: Arc<HttpState>) -> Router {
@@ -18,6 +19,8 @@ pub(super) fn router(state: Arc<HttpState>) -> Router {
         .route("/", any(root))
         .route("/query", any(root))
         .route("/ping", any(alive))
+        .route("/health", get(health))
+        .route("/metrics", get(metrics::answer))
         .route("/replicas_status", any(alive))
         .fallback(unknown_path)
         .layer(middleware::from_fn_with_state(Arc::clone(&state), origin::guard))
@@ -35,6 +38,21 @@ async fn root(State(state): State<Arc<HttpState>>, request: axum::extract::Reque
     }
 }
 
+/// Whether the server takes statements that write.
+async fn health(State(state): State<Arc<HttpState>>) -> Response {
+    let engine = Arc::clone(&state.shared.engine);
+    let checked = state.shared.queries.spawn_blocking(move || engine.health()).await;
+    match checked.unwrap_or_else(|_| Err(Error::new(ErrorCode::QueryWasCancelled, "the server is stopping")))
+    {
+        Ok(()) => alive().await.into_response(),
+        Err(error) => {
+            let mut response = failure::response(&error, None);
+            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+            response
+        }
+    }
+}
+
 async fn alive() -> &'static str {
     "Ok.\n"
 }
@@ -42,7 +60,7 @@ async fn alive() -> &'static str {
 async fn unknown_path(uri: Uri) -> Response {
     let text = format!(
         "There is nothing at {}.\n\nSend a query to /?query=... or in the body of a POST to /.\n\
-         Ask /ping or /replicas_status whether the server lives.\n",
+         Ask /ping or /replicas_status whether the server lives, /health whether it can write, /metrics for figures.\n",
         uri.path()
     );
     (StatusCode::NOT_FOUND, text).into_response()

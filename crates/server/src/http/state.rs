@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use super::connection::Http;
 use super::origin::Origins;
-use super::routes;
 use super::statement::Bodies;
 use super::uploads::Uploads;
 use crate::shared::Shared;
@@ -17,12 +15,14 @@ pub(crate) struct HttpState {
     /// wait for its body to be decompressed.
     pub(super) encoded: Uploads,
     pub(super) origins: Origins,
+    /// Whether everybody may read `/metrics`.
+    pub(super) metrics_without_password: bool,
 }
 
 impl HttpState {
-    /// The HTTP interface over `shared`, for callers from `origins`.
-    pub(crate) fn protocol(shared: Arc<Shared>, origins: Origins) -> Http {
+    /// The state of the HTTP interface over `shared`, for callers from `origins`.
+    pub(crate) fn new(shared: Arc<Shared>, origins: Origins, metrics_without_password: bool) -> HttpState {
         let (bodies, encoded) = (Bodies::default(), Uploads::default());
-        Http::new(routes::router(Arc::new(HttpState { shared, bodies, encoded, origins })))
+        HttpState { shared, bodies, encoded, origins, metrics_without_password }
     }
 }

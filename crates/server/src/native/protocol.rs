@@ -13,12 +13,7 @@ use basalt_wire::native::{
 use super::statement;
 use crate::connections::{Channel, Connection, Protocol};
 use crate::shared::Shared;
-
-/// How long a connection may be idle between two statements.
-const IDLE: Duration = Duration::from_secs(3600);
-
-/// How long a client may take to log in.
-const LOGIN: Duration = Duration::from_secs(30);
+use crate::waits;
 
 /// How long a client may take to read the error that ends its connection.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -45,9 +40,9 @@ impl Native {
 
 impl Protocol for Native {
     async fn converse(self: Arc<Self>, connection: Connection) {
-        let Connection { socket, slot, limits, stop } = connection;
+        let Connection { stream, peer, slot, limits, stop } = connection;
         let activity = Arc::clone(&slot.activity);
-        let channel = Channel::new(socket, Arc::clone(&activity), limits.receive);
+        let channel = Channel::new(stream, peer, Arc::clone(&activity), limits);
         tokio::select! {
             () = converse(&self.shared, channel, stop) => {}
             () = activity.closed() => {}
@@ -67,8 +62,9 @@ fn exception(error: &Error) -> Vec<u8> {
 }
 
 async fn converse(shared: &Arc<Shared>, mut channel: Channel, stop: tokio::sync::watch::Receiver<bool>) {
-    let greeted = tokio::time::timeout(LOGIN, greet(shared, &mut channel)).await;
-    let (session, revision) = match greeted.unwrap_or_else(|_| Err(login_too_slow())) {
+    let login = channel.limits().login;
+    let greeted = tokio::time::timeout(login, greet(shared, &mut channel)).await;
+    let (session, revision) = match greeted.unwrap_or_else(|_| Err(login_too_slow(login))) {
         Ok(Some(greeted)) => greeted,
         Ok(None) => return,
         Err(error) => return refuse(channel, &error).await,
@@ -92,7 +88,8 @@ async fn refuse(mut channel: Channel, error: &Error) {
 
 /// The session of a client, and the revision that both sides use; `None` if it has gone.
 async fn greet(shared: &Arc<Shared>, channel: &mut Channel) -> Result<Option<(Session, u64)>> {
-    let Some(hello) = channel.message(LOGIN, |bytes| ClientHello::read(bytes)).await? else {
+    let login = channel.limits().login;
+    let Some(hello) = channel.message(login, |bytes| ClientHello::read(bytes)).await? else {
         return Ok(None);
     };
     if hello.revision < OLDEST_REVISION {
@@ -111,15 +108,15 @@ async fn greet(shared: &Arc<Shared>, channel: &mut Channel) -> Result<Option<(Se
     let mut answer = Vec::new();
     server_hello().write(revision, &mut answer);
     channel.send(&answer).await?;
-    let addendum = channel.message(LOGIN, |bytes| read_addendum(bytes, revision));
+    let addendum = channel.message(login, |bytes| read_addendum(bytes, revision));
     if revision >= basalt_wire::native::ADDENDUM_REVISION && addendum.await?.is_none() {
         return Ok(None);
     }
     Ok(Some((session, revision)))
 }
 
-fn login_too_slow() -> Error {
-    let what = format!("the client did not log in within {} s", LOGIN.as_secs());
+fn login_too_slow(login: Duration) -> Error {
+    let what = format!("the client did not log in within {} s", login.as_secs_f64());
     Error::new(ErrorCode::SocketTimeout, what)
 }
 
@@ -139,7 +136,8 @@ fn server_hello() -> ServerHello {
 /// Answers one packet; `false` if the client has gone or the server stops.
 async fn packet(shared: &Arc<Shared>, client: &mut Client) -> Result<bool> {
     let revision = client.revision;
-    let next = client.channel.message(IDLE, |bytes| ClientPacket::read(bytes, revision));
+    let idle = waits::idle(client.session.as_ref());
+    let next = client.channel.message(idle, |bytes| ClientPacket::read(bytes, revision));
     let packet = tokio::select! {
         packet = next => packet?,
         _ = client.stop.changed() => return Ok(false),

@@ -5,6 +5,7 @@ use basalt_engine::Error;
 /// SQLSTATEs of errors that only this protocol has.
 pub(super) mod state {
     pub(crate) const FEATURE_NOT_SUPPORTED: &str = "0A000";
+    pub(crate) const INVALID_AUTHORIZATION: &str = "28000";
     pub(crate) const INVALID_PASSWORD: &str = "28P01";
     pub(crate) const NO_ACTIVE_TRANSACTION: &str = "25P01";
     pub(crate) const ACTIVE_TRANSACTION: &str = "25001";

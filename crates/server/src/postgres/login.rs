@@ -7,13 +7,11 @@ use basalt_wire::postgres::{ClientMessage, MessageWriter, Startup, TransactionSt
 
 use super::cancels::{CancelKey, Cancels};
 use super::failure::{Failure, Outcome, state};
-use super::protocol::LOGIN;
-use super::variables;
+use super::protocol::Postgres;
+use super::{encryption, variables};
 use crate::connections::Channel;
 use crate::shared::Shared;
 
-/// Encryption is refused.
-const NO: &[u8] = b"N";
 /// How often a client may ask for encryption: TLS and GSS, once each.
 const ENCRYPTION_REQUESTS_MAX: usize = 2;
 
@@ -28,20 +26,25 @@ pub(super) struct Opened {
 }
 
 /// Logs a client in; `None` if it has gone, or wanted to cancel a statement only.
-pub(super) async fn greet(
-    shared: &Arc<Shared>,
-    cancels: &Arc<Cancels>,
-    channel: &mut Channel,
-) -> Result<Option<Outcome<Opened>>> {
+pub(super) async fn greet(postgres: &Postgres, channel: &mut Channel) -> Result<Option<Outcome<Opened>>> {
+    let Postgres { shared, cancels, tls } = postgres;
+    if let Err(failure) = encryption::begin_at_once(channel, tls.as_ref()).await? {
+        return Ok(Some(Err(failure)));
+    }
+    let login = channel.limits().login;
     for _ in 0..=ENCRYPTION_REQUESTS_MAX {
-        let Some(first) = channel.message(LOGIN, Startup::read).await? else { return Ok(None) };
+        let Some(first) = channel.message(login, Startup::read).await? else { return Ok(None) };
         match first {
-            Startup::Encryption => channel.send(NO).await?,
+            Startup::Tls => encryption::begin(channel, tls.as_ref()).await?,
+            Startup::Gss => encryption::refuse(channel).await?,
             Startup::Cancel { process, secret } => {
                 cancels.cancel(process, secret);
                 return Ok(None);
             }
             Startup::Session { minor, parameters } => {
+                if let Err(failure) = encryption::check(channel, tls.as_ref()) {
+                    return Ok(Some(Err(failure)));
+                }
                 let mut answers = MessageWriter::default();
                 negotiate(minor, &parameters, &mut answers);
                 return open(shared, cancels, channel, &parameters, answers).await;
@@ -99,7 +102,7 @@ async fn authenticate(
     }
     answers.authentication_password();
     channel.send(&std::mem::take(&mut answers.bytes)).await?;
-    let password = match channel.message(LOGIN, ClientMessage::read).await? {
+    let password = match channel.message(channel.limits().login, ClientMessage::read).await? {
         None | Some(ClientMessage::Terminate) => return Ok(None),
         Some(ClientMessage::Password(bytes)) => bytes,
         Some(_) => {

@@ -1,7 +1,6 @@
 //! One message of a client after the other: simple statements, and the steps of the extended protocol.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use basalt_engine::Result;
 use basalt_engine::postgres::PostgresCommand;
@@ -15,9 +14,7 @@ use super::failure::{Failure, Outcome, state};
 use super::portal::{Portal, State};
 use super::prepared::{Prepared, text_fields};
 use super::{command, script};
-
-/// How long a connection may be idle between two messages.
-const IDLE: Duration = Duration::from_secs(3600);
+use crate::waits;
 
 /// Why there are no more messages.
 pub(super) enum End {
@@ -35,7 +32,8 @@ pub(super) async fn answer_all(client: &mut Client) -> Result<End> {
         if client.channel.arrived().is_empty() {
             client.flush().await?;
         }
-        let next = client.channel.message(IDLE, ClientMessage::read);
+        let idle = waits::idle(client.session.as_ref());
+        let next = client.channel.message(idle, ClientMessage::read);
         let message = tokio::select! {
             message = next => message?,
             _ = client.stop.changed() => return Ok(End::Stopped),
@@ -106,6 +104,7 @@ async fn answer(client: &mut Client, message: ClientMessage) -> Result<Outcome<(
 
 fn parse(client: &mut Client, message: Parse) -> Outcome<()> {
     let Parse { name, text, types } = message;
+    client.session()?.check_statement_size(&text)?;
     let prepared = Prepared::parse(&text, types)?;
     if name.is_empty() {
         client.drop_statements(Some(""));

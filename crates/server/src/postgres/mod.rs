@@ -1,6 +1,7 @@
 //! The protocol of PostgreSQL.
 //!
 //! - `protocol`: a connection from its first message to its end.
+//! - `encryption`: TLS, if the client wants it.
 //! - `login`: the first messages, and the session that they open.
 //! - `client`: what is kept of a client between its messages.
 //! - `messages`: one message after the other: simple statements, and the steps of the extended protocol.
@@ -25,6 +26,7 @@ mod copy_in;
 mod copy_out;
 mod copy_pipe;
 mod describe;
+mod encryption;
 mod execution;
 mod failure;
 mod login;

@@ -13,30 +13,30 @@ use super::login::{Opened, greet};
 use super::messages;
 use crate::connections::{Channel, Connection, Protocol};
 use crate::shared::Shared;
-
-/// How long a client may take to log in.
-pub(super) const LOGIN: Duration = Duration::from_secs(30);
+use crate::tls::Tls;
 
 /// How long a client may take to read the error that ends its connection.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The protocol of PostgreSQL, as a protocol of connections.
 pub(crate) struct Postgres {
-    shared: Arc<Shared>,
-    cancels: Arc<Cancels>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) cancels: Arc<Cancels>,
+    /// `None` if the server has no certificate.
+    pub(super) tls: Option<Arc<Tls>>,
 }
 
 impl Postgres {
-    pub(crate) fn new(shared: Arc<Shared>) -> Postgres {
-        Postgres { shared, cancels: Arc::default() }
+    pub(crate) fn new(shared: Arc<Shared>, tls: Option<Arc<Tls>>) -> Postgres {
+        Postgres { shared, cancels: Arc::default(), tls }
     }
 }
 
 impl Protocol for Postgres {
     async fn converse(self: Arc<Self>, connection: Connection) {
-        let Connection { socket, slot, limits, stop } = connection;
+        let Connection { stream, peer, slot, limits, stop } = connection;
         let activity = Arc::clone(&slot.activity);
-        let channel = Channel::new(socket, Arc::clone(&activity), limits.receive);
+        let channel = Channel::new(stream, peer, Arc::clone(&activity), limits);
         tokio::select! {
             () = converse(&self, channel, stop) => {}
             () = activity.closed() => {}
@@ -56,8 +56,9 @@ fn fatal(failure: &Failure) -> Vec<u8> {
 }
 
 async fn converse(postgres: &Postgres, mut channel: Channel, stop: tokio::sync::watch::Receiver<bool>) {
-    let greeted = tokio::time::timeout(LOGIN, greet(&postgres.shared, &postgres.cancels, &mut channel)).await;
-    let Opened { session, key, answers } = match greeted.unwrap_or_else(|_| Err(login_too_slow())) {
+    let login = channel.limits().login;
+    let greeted = tokio::time::timeout(login, greet(postgres, &mut channel)).await;
+    let Opened { session, key, answers } = match greeted.unwrap_or_else(|_| Err(login_too_slow(login))) {
         Ok(Some(Ok(opened))) => opened,
         Ok(Some(Err(failure))) => return refuse(channel, &failure).await,
         Ok(None) => return channel.finish().await,
@@ -81,7 +82,7 @@ async fn refuse(mut channel: Channel, failure: &Failure) {
     channel.finish().await;
 }
 
-fn login_too_slow() -> Error {
-    let what = format!("the client did not log in within {} s", LOGIN.as_secs());
+fn login_too_slow(login: Duration) -> Error {
+    let what = format!("the client did not log in within {} s", login.as_secs_f64());
     Error::new(ErrorCode::SocketTimeout, what)
 }

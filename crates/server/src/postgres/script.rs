@@ -11,6 +11,10 @@ use super::{command, copy_in, copy_out};
 
 /// Runs the statements of a script one after the other, up to the first that fails.
 pub(super) async fn run(client: &mut Client, script: &[u8]) -> Result<()> {
+    if let Err(error) = client.session()?.check_statement_size(script) {
+        client.fail(&error.into());
+        return Ok(());
+    }
     let statements = match postgres::split(script) {
         Ok(statements) => statements,
         Err(error) => {

@@ -17,8 +17,10 @@ const GSS: u32 = 80_877_104;
 /// The first message of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Startup {
-    /// Asks for encryption; a byte is the answer, and another first message follows.
-    Encryption,
+    /// Asks for TLS; a byte is the answer, and another first message follows.
+    Tls,
+    /// Asks for encryption by GSSAPI; a byte is the answer, and another first message follows.
+    Gss,
     /// Asks to end the statement of another connection.
     Cancel { process: u32, secret: u32 },
     /// The version (3.`minor`), and names with values.
@@ -41,7 +43,8 @@ impl Startup {
         };
         let mut fields = Fields::new(body);
         let message = match fields.number32()? {
-            TLS | GSS => Startup::Encryption,
+            TLS => Startup::Tls,
+            GSS => Startup::Gss,
             CANCEL => Startup::Cancel { process: fields.number32()?, secret: fields.number32()? },
             version if version >> 16 == 3 => {
                 let minor = u16::try_from(version & 0xffff).unwrap_or(u16::MAX);
@@ -95,10 +98,10 @@ mod tests {
 
     #[test]
     fn other_first_messages_are_known_or_refused() {
-        assert_eq!(
-            Startup::read(&mut message(&TLS.to_be_bytes()).as_slice()).expect("whole"),
-            Startup::Encryption
-        );
+        for (number, expected) in [(TLS, Startup::Tls), (GSS, Startup::Gss)] {
+            let bytes = message(&number.to_be_bytes());
+            assert_eq!(Startup::read(&mut bytes.as_slice()).expect("whole"), expected);
+        }
         for bytes in
             [&b"GET / HTTP/1.1\r\n\r\n"[..], b"\0\0\0\x08\0\x02\0\0", b"\0\0\0\x09\0\x03\0\0u", b"\0\0\0\x04"]
         {
