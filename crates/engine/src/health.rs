@@ -14,7 +14,7 @@ const ROOM_BYTES: u64 = 1 << 20;
 /// Reads the configuration of the process again.
 pub(crate) type ReloadConfig = Box<dyn Fn() -> Result<()> + Send + Sync>;
 
-/// What the process around an engine tells it, and is told.
+/// The state of an engine that others ask for, and the callback by which its process reads its configuration again.
 #[derive(Default)]
 pub(crate) struct Surroundings {
     is_closed: AtomicBool,
@@ -26,7 +26,7 @@ impl Surroundings {
         self.is_closed.store(true, Ordering::Relaxed);
     }
 
-    /// Only the first caller is heard.
+    /// Only the first callback is kept.
     pub(crate) fn on_reload_config(&self, reload: ReloadConfig) {
         // There is one process around an engine.
         let _ = self.reload_config.set(reload);

@@ -81,7 +81,7 @@ impl Session {
         self.state.settings.get(name)
     }
 
-    /// Fails if a text is longer than the statements of this session may be. For callers that parse it themselves.
+    /// Fails if `text` is longer than `max_query_size`. For callers that parse it themselves.
     pub fn check_statement_size(&self, text: &[u8]) -> Result<()> {
         query::check_size(text, &self.state.settings)
     }

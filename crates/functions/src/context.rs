@@ -99,12 +99,12 @@ impl Relations for NoRelations {
     }
 }
 
-/// What functions tell about the server.
+/// The facts about the server that functions return.
 #[derive(Clone)]
 pub struct ServerContext {
     /// The result of `version()`: that of the dialect.
     pub dialect_version: String,
-    /// Of Basalt.
+    /// The version of Basalt.
     pub version: String,
     /// The result of `serverUUID()`.
     pub uuid: [u8; 16],

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 
 use crate::http::{self, Response};
 use crate::program;
@@ -131,6 +132,24 @@ impl Server {
         assert_eq!(answer.status, 200, "{statement}: {}", answer.text());
         assert!(answer.is_whole, "{statement}: broke off: {}", answer.text());
         answer.text()
+    }
+
+    /// Starts a query that runs until it is killed by its id, `endless`, on a server that runs one query at a time.
+    /// Returns when it has the only slot.
+    pub fn take_the_only_slot(&self) -> JoinHandle<Response> {
+        let address = self.address;
+        let endless = std::thread::spawn(move || {
+            let text = b"SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 1";
+            loop {
+                let answer = http::request(address, "POST", "/?query_id=endless", &[], text);
+                // It may arrive while a query of the other thread has the slot.
+                if answer.status != 503 {
+                    return answer;
+                }
+            }
+        });
+        while self.post("", b"SELECT 1").status == 200 {}
+        endless
     }
 
     /// Repeats a query until `is_wanted` holds for its answer.

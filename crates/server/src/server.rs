@@ -64,7 +64,7 @@ impl Listeners {
         })
     }
 
-    /// Those that are on, with the schemes of their URLs.
+    /// The listeners that are on, with the schemes of their URLs.
     fn all(&self) -> impl Iterator<Item = (&'static str, &Bound)> {
         let all = [
             ("http", &self.http),

@@ -283,7 +283,7 @@ impl Table for MergeTreeTable {
             partitions_max: if is_limited { most as usize } else { 0 },
             sync: settings.fsync_after_insert,
             optimize: settings.optimize_on_insert,
-            deduplication: (settings.insert_deduplicate && window > 0).then(|| Deduplication {
+            deduplication: (settings.deduplicates && window > 0).then(|| Deduplication {
                 window: window as usize,
                 token: settings.insert_deduplication_token.clone(),
             }),

@@ -163,7 +163,8 @@ pub(crate) trait InsertSink {
 pub(crate) struct InsertSettings {
     pub(crate) max_partitions_per_insert_block: u64,
     pub(crate) throw_on_max_partitions_per_insert_block: bool,
-    pub(crate) insert_deduplicate: bool,
+    /// Whether repeated blocks are left out, if the table remembers blocks.
+    pub(crate) deduplicates: bool,
     pub(crate) insert_deduplication_token: String,
     pub(crate) fsync_after_insert: bool,
     pub(crate) optimize_on_insert: bool,

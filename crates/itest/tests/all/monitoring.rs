@@ -1,8 +1,7 @@
-//! What monitoring systems ask: `/health` and `/metrics`.
+//! The paths for monitoring systems: `/health` and `/metrics`.
 
 use std::collections::HashSet;
 
-use basalt_itest::http::request;
 use basalt_itest::python::Python;
 use basalt_itest::server::Server;
 use basalt_itest::skipped;
@@ -64,18 +63,7 @@ assert len(families) > 15 and all(family.documentation and family.samples for fa
 fn metrics_are_read_while_as_many_queries_run_as_may() {
     let data = tempdir().expect("a directory");
     let server = Server::start_with(data.path(), &["--max-concurrent-queries", "1"]);
-    let address = server.address();
-    // It is refused while the query below runs.
-    let endless = std::thread::spawn(move || {
-        let text = b"SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 1";
-        loop {
-            let answer = request(address, "POST", "/?query_id=endless", &[], text);
-            if !answer.text().contains("TOO_MANY_SIMULTANEOUS_QUERIES") {
-                return answer;
-            }
-        }
-    });
-    while server.post("", b"SELECT 1").status == 200 {}
+    let endless = server.take_the_only_slot();
     assert_eq!(server.get("/metrics").status, 200);
     server.ask("KILL QUERY WHERE query_id = 'endless' SYNC");
     assert_ne!(endless.join().expect("an answer").status, 200);

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use basalt_itest::http::{Connection, request};
+use basalt_itest::http::Connection;
 use basalt_itest::raw_client;
 use basalt_itest::server::Server;
 use basalt_itest::waiting::{check, wait_until};
@@ -211,25 +211,10 @@ fn statements_have_one_limit_on_all_interfaces() {
 fn more_queries_than_may_run_are_refused() {
     let dir = tempdir().expect("a directory");
     let server = Server::start_with(dir.path(), &["--max-concurrent-queries", "1"]);
-    let address = server.address();
-    let endless = std::thread::spawn(move || {
-        let text = b"SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 1";
-        loop {
-            let answer = request(address, "POST", "/?query_id=endless", &[], text);
-            // It may arrive while a query of the other thread has the only slot.
-            if answer.status != 503 {
-                return answer;
-            }
-        }
-    });
-    loop {
-        let answer = server.post("", b"SELECT 1");
-        if answer.status != 200 {
-            assert_eq!(answer.status, 503);
-            assert!(answer.text().starts_with("Code: 202."), "{}", answer.text());
-            break;
-        }
-    }
+    let endless = server.take_the_only_slot();
+    let answer = server.post("", b"SELECT 1");
+    assert_eq!(answer.status, 503);
+    assert!(answer.text().starts_with("Code: 202."), "{}", answer.text());
     server.ask("KILL QUERY WHERE query_id = 'endless' SYNC");
     assert_ne!(endless.join().expect("an answer").status, 200);
     assert_eq!(server.ask("SELECT 1"), "1\n");

@@ -234,15 +234,15 @@ fn certificates_are_reloaded_and_broken_ones_change_nothing() {
     assert_eq!(secured.shown(), "elsewhere");
     give("nameless");
     secured.server.signal("HUP");
-    wait_until(|| check(secured.shown() == "nameless", "the certificate of before".to_owned()));
+    wait_until(|| check(secured.shown() == "nameless", "the previous certificate".to_owned()));
     // By a look at the files.
     give("good");
-    wait_until(|| check(secured.shown() == "good", "the certificate of before".to_owned()));
+    wait_until(|| check(secured.shown() == "good", "the previous certificate".to_owned()));
     std::fs::write(secured.dir.path().join("server.pem"), "nothing").expect("writable");
     let answer = secured.server.post("", b"SYSTEM RELOAD CONFIG");
     assert!(answer.text().contains("server.pem: there is no certificate in it"), "{}", answer.text());
     assert_eq!(secured.shown(), "good");
-    assert!(secured.server.log().contains("connections get the certificate of before"));
+    assert!(secured.server.log().contains("the previous certificate stays in use"));
     // A key of another certificate.
     give("good");
     std::fs::copy(secured.certificates.path("elsewhere.key"), secured.dir.path().join("server.key"))

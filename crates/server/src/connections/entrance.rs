@@ -13,7 +13,7 @@ use super::socket::Socket;
 use super::stream::Stream;
 use crate::tls::{Application, Tls, is_hello};
 
-/// What a port asks of a client before its first byte.
+/// Whether a port speaks TLS.
 #[derive(Clone)]
 pub(crate) enum Entrance {
     Open,

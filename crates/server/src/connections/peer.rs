@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::tls::ClientCertificate;
 
-/// What is known of a client before it says anything.
+/// The address of a client, and its certificate.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
     pub(crate) address: SocketAddr,

@@ -7,7 +7,7 @@ use super::statement::Bodies;
 use super::uploads::Uploads;
 use crate::shared::Shared;
 
-/// What requests share, beside what they share with other interfaces.
+/// State that all HTTP requests share; [`Shared`] is that of all interfaces.
 pub(crate) struct HttpState {
     pub(super) shared: Arc<Shared>,
     pub(super) bodies: Bodies,

@@ -1,4 +1,4 @@
-//! What rustls needs to know of the server, for each protocol.
+//! The configuration of rustls, one for each protocol.
 
 use std::sync::Arc;
 

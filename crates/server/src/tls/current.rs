@@ -41,7 +41,7 @@ impl Tls {
         Ok(Arc::new(Tls { options, current: RwLock::new(current), seen: Mutex::new(seen), log }))
     }
 
-    /// Reads the files again. If they cannot be used, the configuration of before stays.
+    /// Reads the files again. If they cannot be used, the configuration does not change.
     pub(crate) fn reload(&self) -> Result<()> {
         let mut seen = self.seen.lock();
         self.load(&mut seen)
@@ -84,11 +84,11 @@ impl Tls {
             Ok(loaded) => {
                 *self.current.write() = Arc::new(loaded);
                 let path = self.options.certificate_file.display();
-                self.say(&format!("TLS: new connections get the certificate of {path} as it is now"));
+                self.say(&format!("TLS: the certificate was reloaded from {path}"));
                 Ok(())
             }
             Err(error) => {
-                self.say(&format!("{error}; connections get the certificate of before"));
+                self.say(&format!("{error}; the previous certificate stays in use"));
                 Err(error)
             }
         }

@@ -1,8 +1,8 @@
-//! TLS: who the server is, who its clients are, and the handshake.
+//! TLS: certificates of the server and of clients, and the handshake.
 //!
-//! - `options`: the files of a server, and what clients must show.
+//! - `options`: the files of certificates, and whether clients must have one.
 //! - `files`: the certificates and the key in these files, checked.
-//! - `configuration`: what rustls makes of them, for each protocol.
+//! - `configuration`: the configuration of rustls, one for each protocol.
 //! - `current`: the configuration of new connections; it follows the files.
 //! - `handshake`: a socket becomes a stream that is encrypted.
 //! - `client_certificate`: the names in the certificate of a client; `der` reads them.

@@ -192,7 +192,7 @@ pub(super) fn insert_settings(query: &QueryContext) -> InsertSettings {
     InsertSettings {
         max_partitions_per_insert_block: settings.max_partitions_per_insert_block,
         throw_on_max_partitions_per_insert_block: settings.throw_on_max_partitions_per_insert_block,
-        insert_deduplicate: settings.insert_deduplicate,
+        deduplicates: settings.deduplicate_insert != "disable" && settings.insert_deduplicate,
         insert_deduplication_token: settings.insert_deduplication_token.clone(),
         fsync_after_insert: settings.fsync_after_insert,
         optimize_on_insert: settings.optimize_on_insert,
