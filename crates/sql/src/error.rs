@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use basalt_base::suggest::nearest;
 use basalt_base::{Error, ErrorCode};
 
 /// How many expected words a message lists before it says "and n more".
@@ -116,13 +117,15 @@ fn describe(source: &[u8], failure: &Failure, line: usize, column: usize) -> Str
         text.push_str(": ");
         text.push_str(&failure.message);
     }
-    text.push_str(&list_expected(&failure.expected));
+    text.push_str(&list_expected(&found, &failure.expected));
     text
 }
 
-fn list_expected(expected: &[&'static str]) -> String {
+/// The word nearest to what was found comes first.
+fn list_expected(found: &str, expected: &[&'static str]) -> String {
+    let near = nearest(found, expected.iter().copied());
     let mut words = expected.to_vec();
-    words.sort_unstable();
+    words.sort_unstable_by_key(|word| (near != Some(word), *word));
     words.dedup();
     let Some((first, rest)) = words.split_first() else {
         return String::new();

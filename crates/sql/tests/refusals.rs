@@ -20,7 +20,7 @@ fn syntax_errors_say_where_and_what_was_expected() {
     check("SELECT 1 FROM t WHERE", ErrorCode::SyntaxError, "the end of the query; expected expression");
     check("SELECT 1\nFRM t x", ErrorCode::SyntaxError, "line 2, column 5 near `t`");
     check("SELECT (1, 2", ErrorCode::SyntaxError, "`)`");
-    check("SELEC 1", ErrorCode::SyntaxError, "SELECT");
+    check("SELEC 1", ErrorCode::SyntaxError, "expected one of: SELECT");
     check("SELECT 'abc", ErrorCode::SyntaxError, "the quote is not closed");
     check("SELECT 1 SELECT 2", ErrorCode::SyntaxError, "line 1, column 10 near `SELECT`");
     check("DROP TABLE", ErrorCode::SyntaxError, "name");
@@ -35,9 +35,10 @@ fn what_clickhouse_has_and_basalt_has_not_is_refused_by_name() {
     let code = ErrorCode::NotImplemented;
     check("CREATE TABLE t ON CLUSTER c (a UInt8) ENGINE = Memory", code, "ON CLUSTER is not implemented");
     check("DROP TABLE t ON CLUSTER c", code, "ON CLUSTER");
-    check("GRANT SELECT ON x TO y", code, "GRANT");
+    check("GRANT CURRENT GRANTS ON *.* TO y", code, "GRANT CURRENT GRANTS");
+    check("CREATE USER u HOST LIKE '%'", code, "HOST by name");
+    check("CREATE USER u IDENTIFIED WITH ldap SERVER 'x'", code, "ldap");
     check("CREATE FUNCTION f AS x -> x", code, "CREATE FUNCTION");
-    check("SHOW GRANTS", code, "SHOW GRANTS");
     check("BACKUP DATABASE d TO File('x')", code, "BACKUP DATABASE");
     check("RESTORE ALL FROM File('x')", code, "RESTORE ALL");
     check("UPDATE t ON CLUSTER c SET a = 1 WHERE 1", code, "ON CLUSTER");

@@ -3,6 +3,7 @@
 //! A tree is built by the parser and read by the planner and the printer; `parse(print(tree))`
 //! gives the same tree back. Names are kept as written; nothing is resolved, folded or reordered.
 
+mod access;
 mod codec;
 mod ddl;
 mod dictionary;
@@ -17,6 +18,12 @@ mod statement;
 mod ttl;
 mod walk;
 
+pub use access::{
+    ALL_TABLES, AccessKind, AccessStatement, Authentication, CertificateField, DefinitionMode,
+    DropAccessEntity, Grant, GrantTarget, Granted, NamePattern, PasswordKind, PasswordText, PrivilegesOn,
+    ProfileDefinition, ProfileElement, QuotaDefinition, QuotaInterval, Revoke, RoleDefinition, RoleSet,
+    RowPolicyDefinition, SettingConstraint, UserDefinition, UserHost,
+};
 pub use codec::{CodecArg, CodecCall};
 pub use ddl::{
     AlterAction, AlterTable, ColumnDef, ColumnPosition, ColumnProperty, CreateDatabase, CreateTable,
@@ -38,7 +45,7 @@ pub use query::{
 };
 pub use setting::Setting;
 pub use statement::{
-    CheckTable, Describe, Explain, ExplainKind, KillMode, Show, ShowFilter, ShowWhat, Statement,
+    CheckTable, Describe, Explain, ExplainKind, KillMode, Show, ShowAccess, ShowFilter, ShowWhat, Statement,
     SystemCommand, Update,
 };
 pub use ttl::{TtlAction, TtlElement};

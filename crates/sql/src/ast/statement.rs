@@ -1,9 +1,9 @@
 //! Statements.
 
 use super::{
-    AlterNamedCollection, AlterTable, CopyFrom, CreateDatabase, CreateDictionary, CreateNamedCollection,
-    CreateTable, CreateView, DetachObject, DropObject, EngineCall, Expr, Ident, Insert, ObjectKind,
-    ObjectName, PartitionRef, Query, RenamePair, Setting, TableFactor,
+    AccessKind, AccessStatement, AlterNamedCollection, AlterTable, CopyFrom, CreateDatabase,
+    CreateDictionary, CreateNamedCollection, CreateTable, CreateView, DetachObject, DropObject, EngineCall,
+    Expr, Ident, Insert, ObjectKind, ObjectName, PartitionRef, Query, RenamePair, Setting, TableFactor,
 };
 
 /// One statement, as written.
@@ -97,6 +97,7 @@ pub enum Statement {
         filter: Expr,
     },
     Check(CheckTable),
+    Access(Box<AccessStatement>),
 }
 
 /// What a KILL QUERY does with the queries.
@@ -181,6 +182,29 @@ pub enum ShowWhat {
         like: Option<ShowFilter>,
     },
     Engines,
+    Access(ShowAccess),
+}
+
+/// SHOW statements of access control.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ShowAccess {
+    /// `SHOW USERS`, `SHOW ROLES`, `SHOW PROFILES`, `SHOW POLICIES`, `SHOW QUOTAS`.
+    Entities(AccessKind),
+    CurrentRoles,
+    EnabledRoles,
+    /// `SHOW CREATE USER name, ..`; no name is the current user.
+    Create {
+        kind: AccessKind,
+        names: Vec<Ident>,
+        tables: Vec<ObjectName>,
+    },
+    /// `SHOW GRANTS [FOR name, ..]`; no name is the current user.
+    Grants {
+        names: Vec<Ident>,
+    },
+    /// `SHOW ACCESS`: the definitions and grants of all entities.
+    All,
+    Privileges,
 }
 
 /// The filter of a SHOW statement.

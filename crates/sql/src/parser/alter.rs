@@ -2,8 +2,8 @@
 
 use super::cursor::{Cursor, Parsed};
 use crate::ast::{
-    AlterAction, AlterTable, ColumnDef, ColumnPosition, ColumnProperty, Expr, Ident, IndexAction,
-    PartitionRef, Setting, Statement, Update,
+    AlterAction, AlterTable, ColumnDef, ColumnPosition, ColumnProperty, DefinitionMode, Expr, Ident,
+    IndexAction, PartitionRef, Setting, Statement, Update,
 };
 use crate::lexer::Symbol;
 
@@ -13,16 +13,14 @@ impl Cursor<'_> {
         if self.eat("NAMED COLLECTION") {
             return self.parse_alter_named_collection();
         }
+        if let Some(kind) = self.eat_access_kind() {
+            return self.parse_access_definition(kind, DefinitionMode::Alter { if_exists: false });
+        }
         if !self.eat("TABLE") {
-            return Err(
-                match ["DATABASE", "USER", "ROLE", "QUOTA", "ROW", "POLICY", "SETTINGS"]
-                    .iter()
-                    .find(|word| self.is_word(word))
-                {
-                    Some(word) => self.not_implemented(format!("ALTER {word}")),
-                    None => self.unexpected(),
-                },
-            );
+            return Err(match self.is_word("DATABASE") {
+                true => self.not_implemented("ALTER DATABASE"),
+                false => self.unexpected(),
+            });
         }
         let name = self.parse_target()?;
         let actions = self.parse_list(Cursor::parse_alter_action)?;

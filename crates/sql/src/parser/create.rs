@@ -1,7 +1,7 @@
 //! CREATE and ATTACH: which kind of object, and CREATE DATABASE.
 
 use super::cursor::{Cursor, Parsed};
-use crate::ast::{CreateDatabase, EngineCall, ObjectKind, ObjectName, Statement};
+use crate::ast::{CreateDatabase, DefinitionMode, EngineCall, ObjectKind, ObjectName, Statement};
 use crate::error::ParseErrorKind;
 use crate::lexer::Symbol;
 
@@ -26,15 +26,21 @@ impl Cursor<'_> {
             () if self.eat("DICTIONARY") => self.parse_create_dictionary(words),
             () if !or_replace && self.eat("NAMED COLLECTION") => self.parse_create_named_collection(),
             () if !or_replace && (self.eat("DATABASE") || self.eat("SCHEMA")) => self.parse_create_database(),
-            () => Err(self.refuse_kind("CREATE")),
+            () => match self.eat_access_kind() {
+                Some(kind) => {
+                    let mode = DefinitionMode::Create { or_replace, if_not_exists: false };
+                    self.parse_access_definition(kind, mode)
+                }
+                None => Err(self.refuse_kind("CREATE")),
+            },
         }
     }
 
     /// Refuses a kind of object that `verb` does not support.
     pub(super) fn refuse_kind(&mut self, verb: &str) -> Box<crate::error::Failure> {
         const KINDS: &[&str] = &[
-            "FUNCTION", "USER", "ROLE", "QUOTA", "PROFILE", "SETTINGS", "ROW", "POLICY", "LIVE", "WINDOW",
-            "NAMED", "INDEX", "UNIQUE", "WORKLOAD", "RESOURCE", "TABLES", "ALL", "MASKING",
+            "FUNCTION", "LIVE", "WINDOW", "NAMED", "INDEX", "UNIQUE", "WORKLOAD", "RESOURCE", "TABLES",
+            "ALL", "MASKING",
         ];
         match KINDS.iter().find(|kind| self.is_word(kind)) {
             Some(kind) => self.not_implemented(format!("{verb} {kind}")),

@@ -8,7 +8,10 @@ impl Cursor<'_> {
     pub(super) fn parse_drop_family(&mut self) -> Parsed<Statement> {
         match () {
             () if self.eat("DROP NAMED COLLECTION") => self.parse_drop_named_collection(),
-            () if self.eat("DROP") => self.parse_drop().map(Statement::Drop),
+            () if self.eat("DROP") => match self.eat_access_kind() {
+                Some(kind) => self.parse_drop_access(kind),
+                None => self.parse_drop().map(Statement::Drop),
+            },
             () if self.eat("DETACH") => self.parse_detach().map(Statement::Detach),
             () if self.eat("TRUNCATE") => self.parse_truncate(),
             () if self.eat("RENAME") => self.parse_rename(),

@@ -9,6 +9,7 @@
 //!   [`cursor::HEIGHT_MAX`], so code that walks the tree may recurse.
 //! - **Linear**: the parser looks ahead by tokens. Where it backtracks, nothing inside backtracks again.
 
+mod access;
 mod alter;
 mod backup;
 mod copy;
@@ -21,6 +22,7 @@ mod explain;
 mod expr;
 mod from;
 mod function;
+mod grant;
 mod insert;
 mod interval;
 mod keyword;

@@ -2,29 +2,13 @@
 
 use super::cursor::{Cursor, Parsed};
 use crate::ast::{
-    Describe, Ident, ObjectKind, ObjectName, Show, ShowFilter, ShowWhat, Statement, TableFactor,
+    AccessKind, Describe, Ident, ObjectKind, ObjectName, Show, ShowAccess, ShowFilter, ShowWhat, Statement,
+    TableFactor,
 };
 use crate::lexer::{Symbol, TokenKind};
 
 /// Kinds of SHOW that the tree cannot represent.
-const NOT_IMPLEMENTED: &[&str] = &[
-    "ACCESS",
-    "CHANGED",
-    "CLUSTER",
-    "CURRENT",
-    "ENABLED",
-    "FILESYSTEM",
-    "GRANTS",
-    "MERGES",
-    "POLICIES",
-    "PRIVILEGES",
-    "PROFILES",
-    "QUOTA",
-    "QUOTAS",
-    "ROLES",
-    "ROW",
-    "USERS",
-];
+const NOT_IMPLEMENTED: &[&str] = &["CHANGED", "CLUSTER", "FILESYSTEM", "MERGES", "QUOTA"];
 
 impl Cursor<'_> {
     pub(super) fn parse_show(&mut self) -> Parsed<Statement> {
@@ -40,6 +24,9 @@ impl Cursor<'_> {
     fn parse_show_what(&mut self) -> Parsed<ShowWhat> {
         if self.is_phrase("TEMPORARY TABLES") {
             return Err(self.not_implemented("SHOW TEMPORARY TABLES"));
+        }
+        if let Some(what) = self.parse_show_access()? {
+            return Ok(ShowWhat::Access(what));
         }
         match () {
             () if self.eat("DATABASES") || self.eat("SCHEMAS") => {
@@ -71,9 +58,36 @@ impl Cursor<'_> {
         }
     }
 
+    /// SHOW of access control, except SHOW CREATE.
+    fn parse_show_access(&mut self) -> Parsed<Option<ShowAccess>> {
+        Ok(Some(match () {
+            () if self.eat("USERS") => ShowAccess::Entities(AccessKind::User),
+            () if self.eat("ROLES") => ShowAccess::Entities(AccessKind::Role),
+            () if self.eat("PROFILES") || self.eat("SETTINGS PROFILES") => {
+                ShowAccess::Entities(AccessKind::SettingsProfile)
+            }
+            () if self.eat("POLICIES") || self.eat("ROW POLICIES") => {
+                ShowAccess::Entities(AccessKind::RowPolicy)
+            }
+            () if self.eat("QUOTAS") => ShowAccess::Entities(AccessKind::Quota),
+            () if self.eat("CURRENT ROLES") => ShowAccess::CurrentRoles,
+            () if self.eat("ENABLED ROLES") => ShowAccess::EnabledRoles,
+            () if self.eat("GRANTS") => match self.eat("FOR") {
+                true => ShowAccess::Grants { names: self.parse_list(Cursor::parse_entity_name)? },
+                false => ShowAccess::Grants { names: Vec::new() },
+            },
+            () if self.eat("ACCESS") => ShowAccess::All,
+            () if self.eat("PRIVILEGES") => ShowAccess::Privileges,
+            () => return Ok(None),
+        }))
+    }
+
     fn parse_show_create(&mut self) -> Parsed<ShowWhat> {
-        if self.is_one_of(&["USER", "ROLE", "QUOTA", "POLICY", "PROFILE"]) {
-            return Err(self.not_implemented("SHOW CREATE of an access entity"));
+        if let Some(kind) = self.eat_access_kind() {
+            let is_own = kind == AccessKind::User && (self.at_statement_end() || self.eat("CURRENT_USER"));
+            let names = if is_own { Vec::new() } else { self.parse_list(Cursor::parse_entity_name)? };
+            let tables = self.parse_policy_tables(kind)?;
+            return Ok(ShowWhat::Access(ShowAccess::Create { kind, names, tables }));
         }
         let kind = self.eat_object_kind().unwrap_or(ObjectKind::Table);
         Ok(ShowWhat::Create { kind, name: self.parse_object_name()? })

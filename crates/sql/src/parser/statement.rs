@@ -5,8 +5,7 @@ use crate::ast::{CheckTable, KillMode, ObjectKind, Statement};
 use crate::lexer::Symbol;
 
 /// ClickHouse statements that the tree cannot represent.
-const NOT_IMPLEMENTED: &[&str] =
-    &["GRANT", "REVOKE", "UNDROP", "MOVE", "WATCH", "BEGIN", "COMMIT", "ROLLBACK", "EXECUTE"];
+const NOT_IMPLEMENTED: &[&str] = &["UNDROP", "MOVE", "WATCH", "BEGIN", "COMMIT", "ROLLBACK", "EXECUTE"];
 
 impl Cursor<'_> {
     pub(super) fn parse_statement(&mut self) -> Parsed<Statement> {
@@ -35,17 +34,19 @@ impl Cursor<'_> {
     }
 
     fn parse_short_statement(&mut self) -> Parsed<Statement> {
+        if let Some(statement) = self.parse_set_role()? {
+            return Ok(statement);
+        }
         match () {
             () if self.eat("USE") => self.parse_ident().map(Statement::Use),
-            () if self.is_phrase("SET ROLE") || self.is_phrase("SET DEFAULT ROLE") => {
-                Err(self.not_implemented("SET ROLE"))
-            }
             () if self.eat("SET") => self.parse_set_statement(),
             () if self.is_word("EXISTS") => self.parse_exists(),
             () if self.eat("OPTIMIZE TABLE") => self.parse_optimize(),
             () if self.is_word("KILL") => self.parse_kill(),
             () if self.eat("CHECK TABLE") => self.parse_check(),
             () if self.eat("UPDATE") => self.parse_update(),
+            () if self.eat("GRANT") => self.parse_grant(),
+            () if self.eat("REVOKE") => self.parse_revoke(),
             () if self.eat("BACKUP") => self.parse_backup(),
             () if self.eat("RESTORE") => self.parse_restore(),
             () => Err(self.unknown_statement()),
@@ -58,7 +59,8 @@ impl Cursor<'_> {
         }
         for first in [
             "SELECT", "INSERT", "COPY", "CREATE", "ATTACH", "ALTER", "SHOW", "SYSTEM", "EXPLAIN", "DESCRIBE",
-            "DROP", "DETACH", "TRUNCATE", "RENAME", "DELETE", "UPDATE", "BACKUP", "RESTORE", "WITH",
+            "DROP", "DETACH", "TRUNCATE", "RENAME", "DELETE", "UPDATE", "GRANT", "REVOKE", "BACKUP",
+            "RESTORE", "WITH",
         ] {
             self.note(first);
         }

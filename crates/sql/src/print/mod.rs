@@ -4,9 +4,11 @@
 //! requires them, `AS` before every alias. Bytes that are not UTF-8 become escapes. The data of an INSERT prints as
 //! it is, lossily where it is not UTF-8.
 
+mod access;
 mod create;
 mod dictionary;
 mod expr;
+mod grant;
 mod named_collection;
 mod partition;
 mod query;

@@ -29,6 +29,7 @@ impl Display for Statement {
             Statement::Describe(describe) => describe.fmt(f),
             Statement::Explain(explain) => explain.fmt(f),
             Statement::System(command) => write!(f, "SYSTEM {command}"),
+            Statement::Access(statement) => statement.fmt(f),
             Statement::Drop(drop) => write!(f, "DROP{drop}"),
             Statement::Detach(detach) => detach.fmt(f),
             other => fmt_short(f, other),
@@ -240,6 +241,7 @@ impl Display for ShowWhat {
             ShowWhat::ProcessList => f.write_str("PROCESSLIST"),
             ShowWhat::Settings { like } => write!(f, "SETTINGS{}", Clause("", like)),
             ShowWhat::Functions { like } => write!(f, "FUNCTIONS{}", Clause("", like)),
+            ShowWhat::Access(show) => show.fmt(f),
             ShowWhat::Engines => f.write_str("ENGINES"),
         }
     }
