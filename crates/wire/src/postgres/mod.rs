@@ -2,6 +2,7 @@
 //!
 //! - `startup`: the first message of a connection.
 //! - `client_message`: all other messages of a client.
+//! - `sasl`: the first message of a SASL exchange.
 //! - `server_message`: the messages of a server.
 //! - `oid`: the numbers of types.
 //! - `value`: the values of a column; `numeric` and `array_text` are forms that both directions know.
@@ -18,6 +19,7 @@ mod numeric;
 pub mod oid;
 mod parameter;
 mod row_writer;
+mod sasl;
 mod server_message;
 mod startup;
 mod value;
@@ -28,6 +30,7 @@ pub use client_message::{Bind, ClientMessage, Parse, Target};
 pub use copy_writer::{CopyForm, CopyOutWriter};
 pub use parameter::{Parameter, parameter_type, read_parameter};
 pub use row_writer::{ResultColumn, RowWriter, count_rows, rows_end};
+pub use sasl::SaslResponse;
 pub use server_message::{FieldDescription, MessageWriter, Severity, TransactionStatus};
 pub use startup::Startup;
 

@@ -54,6 +54,30 @@ impl MessageWriter {
         self.message(b'R', |out| out.extend_from_slice(&3_i32.to_be_bytes()));
     }
 
+    /// A demand for an exchange by one of the mechanisms.
+    pub fn authentication_sasl(&mut self, mechanisms: &[&str]) {
+        self.message(b'R', |out| {
+            out.extend_from_slice(&10_i32.to_be_bytes());
+            mechanisms.iter().for_each(|name| put_string(out, name.as_bytes()));
+            out.push(0);
+        });
+    }
+
+    pub fn authentication_sasl_continue(&mut self, data: &[u8]) {
+        self.sasl_data(11, data);
+    }
+
+    pub fn authentication_sasl_final(&mut self, data: &[u8]) {
+        self.sasl_data(12, data);
+    }
+
+    fn sasl_data(&mut self, step: i32, data: &[u8]) {
+        self.message(b'R', |out| {
+            out.extend_from_slice(&step.to_be_bytes());
+            out.extend_from_slice(data);
+        });
+    }
+
     pub fn authentication_ok(&mut self) {
         self.message(b'R', |out| out.extend_from_slice(&0_i32.to_be_bytes()));
     }
@@ -226,6 +250,17 @@ mod tests {
         out.command_complete("SELECT 1\0 and more");
         out.text_row(["a", ""].into_iter());
         let expected: &[u8] = b"Z\0\0\0\x05TC\0\0\0\x0dSELECT 1\0D\0\0\0\x0f\0\x02\0\0\0\x01a\0\0\0\0";
+        assert_eq!(out.bytes, expected);
+    }
+
+    #[test]
+    fn an_exchange_has_its_steps() {
+        let mut out = MessageWriter::default();
+        out.authentication_sasl(&["A", "B"]);
+        out.authentication_sasl_continue(b"r=1");
+        out.authentication_sasl_final(b"v=2");
+        let expected: &[u8] =
+            b"R\0\0\0\x0d\0\0\0\x0aA\0B\0\0R\0\0\0\x0b\0\0\0\x0br=1R\0\0\0\x0b\0\0\0\x0cv=2";
         assert_eq!(out.bytes, expected);
     }
 
