@@ -4,6 +4,7 @@
 //! VERSION       "basalt 1\n"
 //! LOCK          held while open; holds the number of the process
 //! metadata/     see `catalog/metadata.rs`
+//! access/       see `access_control/store.rs`
 //! named_collections/  see `named_collections.rs`
 //! store/<uuid>/ the data of one table
 //! tmp/          what is being spilled or written; emptied at open
@@ -19,7 +20,7 @@ const VERSION: &[u8] = b"basalt 1\n";
 const VERSION_BYTES_MAX: u64 = 1024;
 
 /// Directories of statements, in which passwords stand as they are.
-const WITH_PASSWORDS: [&str; 2] = ["metadata", "named_collections"];
+const WITH_PASSWORDS: [&str; 3] = ["access", "metadata", "named_collections"];
 
 /// Locks the directory, making it if it is not there, and checks its version.
 pub(crate) fn open(storage: &dyn Storage, data_dir: &Path) -> Result<DirectoryLock> {

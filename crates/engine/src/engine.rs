@@ -1,8 +1,10 @@
 //! An open database: puts the parts of an engine together.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use basalt_access::{Proof, ScramSecret, User};
 use basalt_base::clock::{Clock, SystemClock};
 use basalt_base::fs::{RealStorage, Storage};
 use basalt_base::machine::memory_bytes;
@@ -14,6 +16,7 @@ use basalt_parts::{BlockCache, DiskSpace, WorkMemory};
 use tempfile::TempDir;
 
 use crate::access::AccessPolicy;
+use crate::access_control::{AccessControl, DefaultUser};
 use crate::async_inserts::AsyncInserts;
 use crate::background::{Background, BackgroundWork, start_workers};
 use crate::catalog::CatalogStore;
@@ -62,6 +65,11 @@ pub struct EngineOptions {
     pub allow_shell_commands: bool,
     /// File of certificates (PEM) of authorities that sources over TLS trust in addition to those of the machine.
     pub tls_ca_file: Option<PathBuf>,
+    /// The user `default`, who may do everything.
+    pub default_user: DefaultUser,
+    /// Statements about users, roles, grants, row policies, quotas and profiles that each start runs; what they CREATE
+    /// replaces what has the same name.
+    pub access_statements: String,
     /// Gets lines about failures that no statement reports; `None`: they are lost.
     pub log: Option<fn(&str)>,
     /// Returns free memory to the system: called now and then. `None`: the allocator alone decides.
@@ -113,6 +121,27 @@ impl Engine {
     /// What `SYSTEM RELOAD CONFIG` does. Without it, the statement is not implemented.
     pub fn on_reload_config(&self, reload: ReloadConfig) {
         self.instance.surroundings.on_reload_config(reload);
+    }
+
+    /// The name of the user who connects from `address`; AUTHENTICATION_FAILED if the proof is wrong.
+    pub fn authenticate(&self, name: &str, proof: Proof<'_>, address: Option<IpAddr>) -> Result<String> {
+        let now = self.instance.services.clock.now_us() / 1_000_000;
+        self.instance.access_control.authenticate(name, proof, address, now as i64)
+    }
+
+    /// Whether a password of the user takes milliseconds to check.
+    pub fn is_checked_slowly(&self, name: &str) -> bool {
+        self.instance.access_control.entities().is_checked_slowly(name)
+    }
+
+    /// What is stored of the password of a user who logs in by SCRAM-SHA-256.
+    pub fn scram_secret(&self, name: &str) -> Option<ScramSecret> {
+        self.instance.access_control.entities().scram_secret(name)
+    }
+
+    /// Whether some user is let in without a password from other machines.
+    pub fn has_open_user(&self) -> bool {
+        self.instance.access_control.entities().users.values().any(User::is_open)
     }
 
     /// Ends running queries and background work.
@@ -169,6 +198,12 @@ fn open_instance(storage: Arc<dyn Storage>, options: EngineOptions) -> Result<Ar
         dictionaries: Arc::new(DictionaryLink::default()),
         log,
     };
+    let access_control = AccessControl::open(
+        Arc::clone(&storage),
+        &data_dir,
+        &options.default_user,
+        &options.access_statements,
+    )?;
     let catalog = CatalogStore::open(storage, data_dir.clone(), &opener)?;
     let services = Arc::new(Services {
         memory: server_memory(&options, &opener),
@@ -190,21 +225,26 @@ fn open_instance(storage: Arc<dyn Storage>, options: EngineOptions) -> Result<Ar
         started_us: clock.now_us(),
         postgres_oids: Oids::default(),
         shared_runtime: shared_runtime(&data_dir.join("tmp"))?,
-        access: AccessPolicy {
-            user_files_path: options.user_files_path,
-            remote_hosts: RemoteHosts::new(options.remote_url_allow_hosts),
-            user_scripts_path: options.user_scripts_path,
-            allows_shell_commands: options.allow_shell_commands,
-            tls_ca_file: options.tls_ca_file,
-        },
+        loads_eagerly: options.load_dictionaries_eagerly,
+        access: access_policy(options),
+        access_control,
         background,
         load_wait_graph: LoadWaitGraph::default(),
         cache_directories: Arc::default(),
         surroundings: Surroundings::default(),
-        loads_eagerly: options.load_dictionaries_eagerly,
         _lock: lock,
         _temporary: temporary,
     }))
+}
+
+fn access_policy(options: EngineOptions) -> AccessPolicy {
+    AccessPolicy {
+        user_files_path: options.user_files_path,
+        remote_hosts: RemoteHosts::new(options.remote_url_allow_hosts),
+        user_scripts_path: options.user_scripts_path,
+        allows_shell_commands: options.allow_shell_commands,
+        tls_ca_file: options.tls_ca_file,
+    }
 }
 
 /// Queries, merges and dictionaries together may take the given limit, or nine tenths of the memory that the process may

@@ -1,21 +1,24 @@
 //! A query on a database: its context, the database, and its entries in the query log.
 
+use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use basalt_access::{Path, PrivilegeSet};
 use basalt_base::dialect::DIALECT_VERSION;
-use basalt_base::query::{QueryStatus, enter};
+use basalt_base::query::enter;
 use basalt_base::{Error, Result};
 use basalt_dict::{Dictionaries, Dictionary};
-use basalt_functions::{FunctionContext, NoRelations, ServerContext};
-use basalt_sql::ast::ObjectName;
+use basalt_functions::{FunctionContext, NoRelations, ServerContext, UserRoles};
+use basalt_sql::ast::{Expr, ObjectName};
 
 use crate::VERSION;
+use crate::catalog::CatalogObject;
 use crate::context::QueryContext;
 use crate::dictionaries::{LoadChain, LoadHost, dictionary_for_plan};
 use crate::instance::Instance;
-use crate::names::{ObjectKey, PUBLIC, TEMPORARY, split_name};
+use crate::names::{ObjectKey, PUBLIC, TEMPORARY, is_built_in, split_name};
 use crate::postgres_session::version;
 use crate::query_log::QueryLogKind;
 use crate::settings::Settings;
@@ -74,6 +77,44 @@ impl Execution {
         ObjectKey { database: database.to_owned(), name: name.name.clone() }
     }
 
+    /// Whether the name is that of a temporary table of the session.
+    pub(crate) fn is_temporary(&self, name: &ObjectName) -> bool {
+        name.database.is_none() && self.temporary.find(&name.name).is_some()
+    }
+
+    /// Whether the user knows of a database, or of an object in it.
+    pub(crate) fn sees(&self, names: &[&str]) -> bool {
+        names.first().is_some_and(|database| is_built_in(database)) || self.access.sees(&Path::of(names))
+    }
+
+    /// ACCESS_DENIED if the user may read nothing of the object, whether it exists or not.
+    pub(crate) fn check_known(&self, key: &ObjectKey) -> Result<()> {
+        let path = Path::of(&[&key.database, &key.name]);
+        if key.database == TEMPORARY || self.access.has(PrivilegeSet::of("dictGet"), &path) {
+            return Ok(());
+        }
+        self.access.check_columns(PrivilegeSet::of("SELECT"), &path, &[])
+    }
+
+    /// The condition that row policies set for the rows of a table.
+    pub(crate) fn row_filter(&self, database: &str, name: &str) -> Option<Expr> {
+        self.instance.access_control.entities().row_filter_for(&self.access, database, name)
+    }
+
+    /// The objects of all databases that the user knows of.
+    pub(crate) fn visible_objects(&self) -> Vec<(String, String, CatalogObject)> {
+        let mut objects = self.instance.catalog().all_objects();
+        objects.retain(|(database, name, _)| self.sees(&[database, name]));
+        objects
+    }
+
+    /// The databases that the user knows of.
+    pub(crate) fn visible_databases(&self) -> Vec<String> {
+        let mut databases = self.instance.catalog().databases();
+        databases.retain(|database| self.sees(&[database]));
+        databases
+    }
+
     /// Does `work`, which `what` names, on a thread that may block.
     pub(crate) async fn on_blocking_thread<T: Send + 'static>(
         self: &Arc<Self>,
@@ -111,6 +152,16 @@ impl Execution {
         };
         self.instance.query_log().record(self, kind, error);
         self.instance.counters().count(self, error);
+        self.instance.access_control.count_end(self, error);
+    }
+
+    fn roles(&self) -> UserRoles {
+        let names = |roles: &BTreeSet<String>| roles.iter().cloned().collect();
+        UserRoles {
+            current: names(&self.access.current_roles),
+            enabled: names(&self.access.enabled_roles),
+            default: self.instance.access_control.default_roles(&self.user),
+        }
     }
 
     /// The properties of this query that functions may read.
@@ -120,6 +171,7 @@ impl Execution {
             now_us: self.started_us,
             current_database: self.database.clone(),
             current_user: self.user.clone(),
+            roles: self.roles(),
             query_id: self.id.clone(),
             server: ServerContext {
                 dialect_version: self
@@ -134,7 +186,7 @@ impl Execution {
             dictionaries: Arc::new(QueryDictionaries {
                 instance: Arc::clone(&self.instance),
                 chain: Arc::clone(&self.load_chain),
-                query: Arc::clone(self.status()),
+                query: Arc::clone(&self.context),
             }),
             settings: Arc::new(self.settings.clone()),
             relations: Arc::new(NoRelations),
@@ -146,14 +198,15 @@ impl Execution {
 struct QueryDictionaries {
     instance: Arc<Instance>,
     chain: Arc<LoadChain>,
-    query: Arc<QueryStatus>,
+    query: Arc<QueryContext>,
 }
 
 impl Dictionaries for QueryDictionaries {
     fn dictionary(&self, name: &str, current_database: &str) -> Result<Arc<dyn Dictionary>> {
         let (database, name) = split_name(name, current_database);
+        self.query.access.check(PrivilegeSet::of("dictGet"), &Path::of(&[&database, &name]))?;
         let entry = self.instance.catalog().dictionary(&database, &name)?;
         let host: Arc<dyn LoadHost> = Arc::<Instance>::clone(&self.instance);
-        dictionary_for_plan(entry, host, Arc::clone(&self.chain), Arc::clone(&self.query))
+        dictionary_for_plan(entry, host, Arc::clone(&self.chain), Arc::clone(self.query.status()))
     }
 }

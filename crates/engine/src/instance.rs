@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use crate::access::AccessPolicy;
+use crate::access_control::AccessControl;
 use crate::async_inserts::AsyncInserts;
 use crate::background::Background;
 use crate::catalog::CatalogStore;
@@ -39,6 +40,8 @@ pub(crate) struct Instance {
     /// Where queries spill to.
     pub(crate) shared_runtime: RuntimeEnv,
     pub(crate) access: AccessPolicy,
+    /// Users, and what they may do.
+    pub(crate) access_control: AccessControl,
     pub(crate) background: Arc<Background>,
     pub(crate) load_wait_graph: LoadWaitGraph,
     pub(crate) cache_directories: Arc<CacheDirectories>,

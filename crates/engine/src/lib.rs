@@ -10,6 +10,7 @@
 //! No sockets, no terminal: those are `server` and `cli`.
 
 mod access;
+mod access_control;
 mod async_inserts;
 mod background;
 mod background_work;
@@ -59,7 +60,9 @@ pub use basalt_base::open_files::raise_limit as raise_open_files_limit;
 pub use basalt_base::{Column, Columns, Error, ErrorCode, Result, SqlType};
 pub use basalt_formats::compression;
 
+pub use access_control::DefaultUser;
 pub use arrow::record_batch::RecordBatch;
+pub use basalt_access::{Proof, SCRAM_SHA_256, ScramExchange, ScramSecret, authentication_failed};
 pub use basalt_formats::{BlockSource, BlockWriter};
 pub use basalt_sql::postgres;
 pub use engine::{Engine, EngineOptions};

@@ -1,10 +1,12 @@
 //! A session: settings and a current database that last from one statement to the next.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
+use basalt_access::{DEFAULT_USER, QuotaClient};
 use basalt_base::Result;
-use basalt_sql::ast::Statement;
+use basalt_sql::ast::{AccessStatement, RoleSet, Statement};
 use basalt_sql::postgres::PostgresParameter;
 
 use crate::instance::Instance;
@@ -12,7 +14,7 @@ use crate::names::DEFAULT;
 use crate::outfile::Outfile;
 use crate::postgres_session::SETTINGS;
 use crate::session_state::SessionState;
-use crate::settings::Settings;
+use crate::settings::{Settings, literal_text};
 use crate::{ExternalTable, ExternalTableText, Outcome, PostgresDescription, Request, completion, query};
 
 /// One user's connection to an [`Engine`](crate::Engine). Statements of a session run one at a time.
@@ -27,7 +29,9 @@ impl Session {
             settings: Settings::default(),
             parameters: HashMap::new(),
             database: DEFAULT.to_owned(),
-            user: "default".to_owned(),
+            user: DEFAULT_USER.to_owned(),
+            roles: None,
+            client: QuotaClient::default(),
             temporary: Arc::default(),
             postgres: None,
         };
@@ -101,9 +105,40 @@ impl Session {
         self.state.use_database(name)
     }
 
-    /// The user that this session belongs to; `default` at first.
-    pub fn set_user(&mut self, name: &str) {
+    /// Makes the session one of this user, who connects from `address`: with the settings of its profiles and its
+    /// default database.
+    pub fn log_in(&mut self, name: &str, address: Option<IpAddr>) -> Result<()> {
         name.clone_into(&mut self.state.user);
+        self.state.roles = None;
+        self.state.client.address =
+            address.map(|address| address.to_canonical().to_string()).unwrap_or_default();
+        let access = self.state.access()?;
+        for setting in &access.settings {
+            if let Some(value) = &setting.value {
+                self.state.settings.set(&setting.name, &literal_text(value))?;
+            }
+        }
+        self.state.settings.constrain(&access.constraints);
+        if let Some(database) = &access.default_database {
+            // It may have been dropped since.
+            let _ = self.state.use_database(database);
+        }
+        Ok(())
+    }
+
+    /// The current roles from now on, by name; each must be granted to the user.
+    pub fn set_roles(&mut self, names: Vec<String>) -> Result<()> {
+        self.state.set_role(AccessStatement::SetRole(RoleSet::of_names(names)))
+    }
+
+    /// The key by which quotas count this client, if they are keyed by that.
+    pub fn set_quota_key(&mut self, key: &str) {
+        key.clone_into(&mut self.state.client.key);
+    }
+
+    /// As SET would do it: for values that come from the client.
+    pub fn change(&mut self, name: &str, value: &str) -> Result<()> {
+        self.state.settings.change(&[(name.to_owned(), value.to_owned())])
     }
 
     /// From here on, statements are of the Postgres dialect, and mean what they mean there.

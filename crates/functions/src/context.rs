@@ -17,11 +17,22 @@ pub struct FunctionContext {
     pub now_us: u64,
     pub current_database: String,
     pub current_user: String,
+    pub roles: UserRoles,
     pub query_id: String,
     pub server: ServerContext,
     pub dictionaries: Arc<dyn Dictionaries>,
     pub settings: Arc<dyn SettingValues>,
     pub relations: Arc<dyn Relations>,
+}
+
+/// The roles of the user, by name.
+#[derive(Clone, Debug, Default)]
+pub struct UserRoles {
+    pub current: Vec<String>,
+    /// The current ones and all that were granted to them.
+    pub enabled: Vec<String>,
+    /// Those that a new session has.
+    pub default: Vec<String>,
 }
 
 /// The objects of the database by the numbers that Postgres' catalog has for them.

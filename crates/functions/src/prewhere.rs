@@ -1,4 +1,5 @@
-//! Marks a condition of PREWHERE, which a table evaluates before its other filters.
+//! Marks a condition of PREWHERE, which a table evaluates before its other filters, and one of a row policy, which it
+//! evaluates before all of them.
 //!
 //! [`Prewhere`] is a DataFusion function that returns its argument, so that operators that do not know the mark are
 //! not affected.
@@ -19,6 +20,7 @@ use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Prewhere {
     signature: Signature,
+    is_policy: bool,
 }
 
 impl Prewhere {
@@ -26,10 +28,25 @@ impl Prewhere {
     pub fn mark(condition: Expr) -> Vec<Expr> {
         static FUNCTION: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
             let signature = Signature::any(1, Volatility::Immutable);
-            Arc::new(ScalarUDF::new_from_impl(Prewhere { signature }))
+            Arc::new(ScalarUDF::new_from_impl(Prewhere { signature, is_policy: false }))
         });
         let call = |condition| FUNCTION.call(vec![condition]);
         split_conjunction_owned(condition).into_iter().map(call).collect()
+    }
+
+    /// The condition of a row policy, marked.
+    pub fn mark_of_policy(condition: Expr) -> Expr {
+        static FUNCTION: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+            let signature = Signature::any(1, Volatility::Immutable);
+            Arc::new(ScalarUDF::new_from_impl(Prewhere { signature, is_policy: true }))
+        });
+        FUNCTION.call(vec![condition])
+    }
+
+    /// Whether it is the condition of a row policy.
+    pub fn is_of_policy(expr: &Expr) -> bool {
+        let Expr::ScalarFunction(call) = expr else { return false };
+        call.func.inner().downcast_ref::<Prewhere>().is_some_and(|mark| mark.is_policy)
     }
 
     /// The filter without marks.
@@ -44,16 +61,17 @@ impl Prewhere {
         filter.transform_up(bare).data()
     }
 
-    /// The condition inside a mark.
-    pub fn condition(expr: &Arc<dyn PhysicalExpr>) -> Option<&Arc<dyn PhysicalExpr>> {
+    /// The condition inside a mark, and whether it is of a row policy.
+    pub fn condition(expr: &Arc<dyn PhysicalExpr>) -> Option<(&Arc<dyn PhysicalExpr>, bool)> {
         let call = expr.downcast_ref::<ScalarFunctionExpr>()?;
-        if call.fun().inner().is::<Prewhere>() { call.args().first() } else { None }
+        let mark = call.fun().inner().downcast_ref::<Prewhere>()?;
+        Some((call.args().first()?, mark.is_policy))
     }
 }
 
 impl ScalarUDFImpl for Prewhere {
     fn name(&self) -> &str {
-        "prewhere"
+        if self.is_policy { "row_policy" } else { "prewhere" }
     }
 
     fn signature(&self) -> &Signature {
@@ -66,7 +84,7 @@ impl ScalarUDFImpl for Prewhere {
 
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef, DataFusionError> {
         let nullable = args.arg_fields.iter().any(|field| field.is_nullable());
-        Ok(Arc::new(Field::new("prewhere", DataType::Boolean, nullable)))
+        Ok(Arc::new(Field::new(self.name(), DataType::Boolean, nullable)))
     }
 
     fn evaluate_bounds(&self, _inputs: &[&Interval]) -> Result<Interval, DataFusionError> {

@@ -43,6 +43,7 @@ fn context() -> FunctionContext {
         now_us: NOW_US,
         current_database: "default".into(),
         current_user: "default".into(),
+        roles: crate::UserRoles::default(),
         query_id: String::new(),
         server: ServerContext::default(),
         dictionaries: Arc::new(NoDictionaries),

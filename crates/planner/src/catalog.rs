@@ -29,17 +29,27 @@ pub struct TableOptions {
 
 /// A resolved name in FROM.
 pub enum ResolvedTable {
-    /// Rows to scan, restricted to those that satisfy `filter`. The Arrow schema of the source has, in order, the
+    /// Rows to scan, restricted to those that satisfy `row_filter` and `filter`. The Arrow schema of the source has, in order, the
     /// `columns` whose `value` is `None`.
     Source {
         columns: Vec<TableColumn>,
         source: Arc<dyn TableSource>,
         filter: Option<Box<ast::Expr>>,
+        /// No other condition sees rows that do not satisfy it.
+        row_filter: Option<RowFilter>,
         /// Whether PREWHERE is supported: the table reads columns one after another.
         has_prewhere: bool,
     },
     /// A stored query, planned in place of the name.
     View { query: Box<ast::Query>, columns: Vec<Column> },
+}
+
+/// The condition of row policies.
+#[derive(Clone, Debug)]
+pub struct RowFilter {
+    pub condition: Box<ast::Expr>,
+    /// Whether the source evaluates it before the other conditions of a query.
+    pub comes_first: bool,
 }
 
 /// One column of a table that a query may name.

@@ -33,8 +33,8 @@ mod session;
 mod subquery_rows;
 
 pub use catalog::{
-    Catalog, PlanSettings, PlannerContext, PostgresPlanning, ResolvedTable, SubqueryRunner, TableColumn,
-    TableOptions,
+    Catalog, PlanSettings, PlannerContext, PostgresPlanning, ResolvedTable, RowFilter, SubqueryRunner,
+    TableColumn, TableOptions,
 };
 pub use expr::COMBINATORS;
 pub use group_value::GroupValue;

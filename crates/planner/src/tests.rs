@@ -91,6 +91,7 @@ impl Catalog for Tables {
             columns,
             source: provider_as_source(Arc::new(table)),
             filter: None,
+            row_filter: None,
             has_prewhere: true,
         })
     }
@@ -130,6 +131,7 @@ fn functions() -> FunctionContext {
         now_us: 1_000_000,
         current_database: "default".into(),
         current_user: "default".into(),
+        roles: basalt_functions::UserRoles::default(),
         query_id: "q".into(),
         server: ServerContext::default(),
         dictionaries: Arc::new(NoDictionaries),

@@ -1,8 +1,9 @@
 //! A running query: its user, its settings, what it has read so far, and when it must stop.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
+use basalt_access::{Access, DEFAULT_USER, QuotaClient};
 use basalt_base::query::{MemoryTracker, QueryStatus, TimeLimit};
 use basalt_base::zone::Zone;
 use basalt_base::{Result, bail};
@@ -28,6 +29,10 @@ pub(crate) struct QueryContext {
     /// The column `query_kind` of the log; empty for a query that is not a statement.
     pub(crate) kind: &'static str,
     pub(crate) user: String,
+    /// What the user may do.
+    pub(crate) access: Arc<Access>,
+    /// Where the client is, and the key of quotas that it gave.
+    pub(crate) client: QuotaClient,
     pub(crate) database: String,
     pub(crate) interface: Interface,
     /// The variables of its session, if that is one of the Postgres interface.
@@ -76,7 +81,9 @@ impl QueryContext {
             id,
             text: text.trim().to_owned(),
             kind: "",
-            user: "default".to_owned(),
+            user: DEFAULT_USER.to_owned(),
+            access: access_of_engine(),
+            client: QuotaClient::default(),
             database: DEFAULT.to_owned(),
             interface: Interface::Local,
             postgres: None,
@@ -104,7 +111,7 @@ impl QueryContext {
     ) -> QueryContext {
         let id = Uuid::new_v4().to_string();
         let query = QueryContext::new(services, id, text, settings, CancelHandle::default());
-        query.asked_by("default", database, Interface::Local)
+        query.asked_by(&access_of_engine(), database, Interface::Local)
     }
 
     /// A query on behalf of the load of a dictionary.
@@ -137,10 +144,23 @@ impl QueryContext {
 
     /// With the user, the current database and the interface of the client.
     #[must_use]
-    pub(crate) fn asked_by(mut self, user: &str, database: &str, interface: Interface) -> QueryContext {
-        user.clone_into(&mut self.user);
+    pub(crate) fn asked_by(
+        mut self,
+        access: &Arc<Access>,
+        database: &str,
+        interface: Interface,
+    ) -> QueryContext {
+        self.user.clone_from(&access.user);
+        self.access = Arc::clone(access);
         database.clone_into(&mut self.database);
         self.interface = interface;
+        self
+    }
+
+    /// With the client, for quotas.
+    #[must_use]
+    pub(crate) fn of_client(mut self, client: &QuotaClient) -> QueryContext {
+        self.client = client.clone();
         self
     }
 
@@ -218,4 +238,10 @@ impl QueryContext {
         }
         Ok(())
     }
+}
+
+/// The access of queries that no user asked for.
+fn access_of_engine() -> Arc<Access> {
+    static ENGINE: LazyLock<Arc<Access>> = LazyLock::new(|| Arc::new(Access::unlimited(DEFAULT_USER)));
+    Arc::clone(&ENGINE)
 }

@@ -7,8 +7,8 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Result, bail};
 use basalt_functions::FunctionContext;
 use basalt_planner::{
-    Catalog, PlanSettings, PlannerContext, PostgresPlanning, ResolvedTable, SubqueryRunner, TableColumn,
-    TableOptions,
+    Catalog, PlanSettings, PlannerContext, PostgresPlanning, ResolvedTable, RowFilter, SubqueryRunner,
+    TableColumn, TableOptions,
 };
 use basalt_sql::ast::{self, DefaultKind};
 use datafusion::datasource::provider_as_source;
@@ -100,10 +100,13 @@ impl PlanningContext {
             }))
             .collect();
         let provider = provider.sampled(sample.factor);
+        let row_filter = self.query.row_filter(&definition.database, &definition.name);
+        let comes_first = table.filters_rows();
         ResolvedTable::Source {
             columns,
             source: provider_as_source(Arc::new(provider)),
             filter: sample.filter.map(Box::new),
+            row_filter: row_filter.map(|filter| RowFilter { condition: Box::new(filter), comes_first }),
             has_prewhere,
         }
     }
@@ -125,6 +128,7 @@ impl Catalog for PlanningContext {
             let (query, columns) = information_schema::view(&name.name)?;
             return Ok(ResolvedTable::View { query, columns });
         }
+        self.query.check_known(&key)?;
         match self.query.instance.catalog().get(&key.database, &key.name)? {
             CatalogObject::Table(table) => {
                 let table = Arc::clone(&table).as_of_now().unwrap_or(table);

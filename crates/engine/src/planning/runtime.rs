@@ -19,6 +19,7 @@ use futures::StreamExt;
 use futures::executor::block_on;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
+use super::access_check::check_reads;
 use super::join_algorithms::JoinAlgorithms;
 use crate::execution::Execution;
 use crate::provider::{
@@ -79,6 +80,7 @@ impl Physical {
     /// Optimizes a plan and chooses its operators. Called from a thread that may block, because choosing what to read
     /// of a table may read from disk.
     pub(crate) fn of(query: &Execution, plan: &LogicalPlan) -> Result<Physical> {
+        check_reads(query, plan)?;
         let state = session(query)?;
         let plan = block_on(state.create_physical_plan(plan)).map_err(from_datafusion)?;
         Ok(Physical { plan, state })

@@ -133,7 +133,12 @@ impl TableScanProvider {
         Ok(Arc::new(WithConstants { source, columns: places, schema: Arc::clone(schema) }))
     }
 
-    pub(super) fn table(&self) -> &Arc<dyn Table> {
+    /// The columns of the table but for virtual ones.
+    pub(crate) fn stored_columns(&self) -> &Columns {
+        &self.stored
+    }
+
+    pub(crate) fn table(&self) -> &Arc<dyn Table> {
         &self.table
     }
 

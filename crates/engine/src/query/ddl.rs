@@ -49,6 +49,9 @@ fn run_blocking(
         }
         Statement::Delete { table, filter, .. } => delete::delete_from(query, &table, &filter, parameters),
         Statement::Update(ast) => update::update(query, *ast, parameters),
+        Statement::Access(statement) => {
+            query.instance.access_control.apply(&statement, &query.access, &query.database)
+        }
         Statement::KillMutation { filter } => kill_mutation::kill_mutation(query, &filter),
         Statement::Detach(detach) => detach::detach(query, &detach),
         Statement::Attach { kind, name, if_not_exists } => detach::attach(query, kind, &name, if_not_exists),

@@ -9,10 +9,11 @@ use basalt_sql::ast::{self, InsertTarget, Statement};
 use basalt_sql::postgres::{PostgresParameter, PostgresStatement};
 
 use super::execute::{context, execute};
+use super::permission;
 use super::select::postgres_types;
 use crate::execution::Execution;
 use crate::outcome::{Outcome, PostgresDescription};
-use crate::planning::PlanningContext;
+use crate::planning::{PlanningContext, check_reads};
 use crate::postgres_type::PostgresType;
 use crate::request::{Interface, Request};
 use crate::session_state::SessionState;
@@ -25,8 +26,10 @@ pub(crate) async fn describe(
 ) -> Result<PostgresDescription> {
     let parsed = basalt_sql::parse_postgres(text, parameters)?;
     let request = Request { interface: Interface::Postgres, ..Request::new(text) };
-    let context = context(session, &request, session.settings.clone());
+    let access = session.access()?;
+    let context = context(session, &access, &request, session.settings.clone());
     let query = Execution::new(&session.instance, Arc::new(context));
+    permission::check(&query, &parsed.statement)?;
     let mut types = written_types(&parsed, parameters)?;
     let mut exact = None;
     let columns = match &parsed.statement {
@@ -91,6 +94,7 @@ fn described_query(query: &Arc<Execution>, ast: &ast::Query) -> Result<Described
     let planning = PlanningContext::new(query, HashMap::new());
     let postgres = PostgresPlanning::default();
     let planned = plan_query(ast, &planning.postgres_context(&postgres))?;
+    check_reads(query, &planned.plan)?;
     let exact = postgres_types(&planned.columns, Some(&planned.plan));
     Ok((planned.columns.iter().cloned().collect(), exact, postgres.parameter_types()))
 }

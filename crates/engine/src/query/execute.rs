@@ -3,14 +3,17 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use basalt_access::Access;
 use basalt_base::query::{MemoryTracker, QueryStatus, TimeLimit, checkpoint, enter, in_query};
 use basalt_base::{Error, Result, bail};
-use basalt_sql::ast::{Setting, Statement};
+use basalt_sql::ast::{AccessStatement, Setting, Statement};
 use uuid::Uuid;
 
 use super::running::Running;
 use super::statement::{KILL, changes_definitions, clause_settings, kind_name, may_run_readonly};
-use super::{check_table, ddl, explain, insert, kill, select, show, system_command, temporary_table};
+use super::{
+    check_table, ddl, explain, insert, kill, permission, select, show, system_command, temporary_table,
+};
 use crate::context::QueryContext;
 use crate::execution::Execution;
 use crate::outcome::{Outcome, Summary};
@@ -27,6 +30,8 @@ pub(crate) async fn execute(session: &mut SessionState, mut request: Request) ->
     for (name, text) in &session.parameters {
         request.parameters.entry(name.clone()).or_insert_with(|| text.clone());
     }
+    let access = session.access()?;
+    session.settings.constrain(&access.constraints);
     let mut settings = session.settings.clone();
     if request.reads_only && settings.readonly == 0 {
         settings.readonly = 2;
@@ -41,12 +46,20 @@ pub(crate) async fn execute(session: &mut SessionState, mut request: Request) ->
         Ok(statement) => statement,
         Err(error) => {
             let error = changed.err().unwrap_or(error);
-            let query = Execution::new(&session.instance, Arc::new(context(session, &request, settings)));
-            return Err(refused(&query, error));
+            let query = context(session, &access, &request, settings);
+            let instance = &session.instance;
+            return Err(match text_before_secrets(&request.text) {
+                None => refused(&Execution::new(instance, Arc::new(query)), error),
+                Some(text) => {
+                    let shown = Error::new(error.code(), "a statement with a password does not parse");
+                    refused(&Execution::new(instance, Arc::new(query.shown_as(text))), shown);
+                    error
+                }
+            });
         }
     };
     let permitted = changed.and_then(|()| permit(&statement, &mut settings));
-    let query = context(session, &request, settings).of_kind(kind_name(&statement));
+    let query = context(session, &access, &request, settings).of_kind(kind_name(&statement));
     let urgent = query.kind == KILL || request.monitors;
     let query = Execution::new(
         &session.instance,
@@ -55,6 +68,9 @@ pub(crate) async fn execute(session: &mut SessionState, mut request: Request) ->
             None => query,
         }),
     );
+    let permitted = permitted
+        .and_then(|()| permission::check(&query, &statement))
+        .and_then(|()| query.instance.access_control.count_start(&query));
     match permitted.and_then(|()| query.instance.processes().enter(&query.context, urgent)) {
         Ok(entry) => {
             let status = Arc::clone(query.status());
@@ -141,11 +157,29 @@ fn text_without_secrets(statement: &Statement) -> Option<String> {
         }
         Statement::CreateNamedCollection(create) => Some(create.clone().without_secrets().to_string()),
         Statement::AlterNamedCollection(alter) => Some(alter.clone().without_secrets().to_string()),
+        Statement::Access(statement) => match statement.as_ref() {
+            AccessStatement::User(user) => Some(user.clone().without_secrets().to_string()),
+            _ => None,
+        },
         _ => None,
     }
 }
 
-pub(super) fn context(session: &SessionState, request: &Request, settings: Settings) -> QueryContext {
+/// What the log shows of a statement that does not parse and may have a password.
+fn text_before_secrets(text: &[u8]) -> Option<String> {
+    let at = text.windows(SECRETS_FOLLOW.len()).position(|word| word.eq_ignore_ascii_case(SECRETS_FOLLOW))?;
+    Some(format!("{} ..", String::from_utf8_lossy(&text[..at + SECRETS_FOLLOW.len()])))
+}
+
+/// The word before passwords.
+const SECRETS_FOLLOW: &[u8] = b"IDENTIFIED";
+
+pub(super) fn context(
+    session: &SessionState,
+    access: &Arc<Access>,
+    request: &Request,
+    settings: Settings,
+) -> QueryContext {
     let id = request.query_id.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
     let text = &request.text[..request.text.len().min(TEXT_BYTES_MAX)];
     let (services, cancel) = (session.instance.services(), request.cancel.clone());
@@ -158,7 +192,7 @@ pub(super) fn context(session: &SessionState, request: &Request, settings: Setti
         "" => session.database.clone(),
         name => name.to_owned(),
     };
-    let query = query.asked_by(&session.user, &database, request.interface);
+    let query = query.asked_by(access, &database, request.interface).of_client(&session.client);
     query.finding(&tables).of_postgres(session.postgres.clone())
 }
 
@@ -188,6 +222,9 @@ async fn dispatch(
         Statement::Copy(ast) => insert::copy(&query, *ast, request).await,
         Statement::Use(database) => session.use_database(&database),
         Statement::Set { changes, defaults } => set(session, &query, &changes, &defaults),
+        Statement::Access(statement) if matches!(*statement, AccessStatement::SetRole(_)) => {
+            session.set_role(*statement)
+        }
         Statement::System(command) => system_command::run(&query, command).await,
         other => ddl::run(&query, other, request.parameters).await,
     };

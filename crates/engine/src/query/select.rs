@@ -21,7 +21,7 @@ use crate::context::format_settings;
 use crate::execution::Execution;
 use crate::outcome::{Outcome, QueryResult, ResultBlock};
 use crate::outfile::Outfile;
-use crate::planning::{Physical, PlanningContext, collect, next_block};
+use crate::planning::{Physical, PlanningContext, check_reads, collect, next_block};
 use crate::postgres_type::PostgresType;
 use crate::request::Request;
 use crate::settings::Settings;
@@ -35,7 +35,12 @@ pub(crate) async fn plan(
     ast: ast::Query,
     parameters: HashMap<String, String>,
 ) -> Result<Planned> {
-    query.on_blocking_thread("planning", move |query| plan_here(query, &ast, parameters)).await
+    let plan = move |query: &Arc<Execution>| {
+        let planned = plan_here(query, &ast, parameters)?;
+        check_reads(query, &planned.plan)?;
+        Ok(planned)
+    };
+    query.on_blocking_thread("planning", plan).await
 }
 
 /// Plans a query and chooses its operators.

@@ -12,8 +12,8 @@ use basalt_sql::ast::{ObjectKind, ObjectName, ShowWhat, Statement};
 
 use super::describe::describe;
 use super::running::Running;
-use super::select;
 use super::show_text::{columns_text, filter_text, indexes_text};
+use super::{select, show_access};
 use crate::catalog::CatalogObject;
 use crate::execution::Execution;
 use crate::information_schema;
@@ -52,7 +52,7 @@ pub(super) async fn rows(running: Running, statement: Statement, request: Reques
     }
 }
 
-enum Answer {
+pub(super) enum Answer {
     /// The text of a SELECT over system tables.
     Select(String),
     Block(Columns, RecordBatch),
@@ -127,6 +127,7 @@ fn show_answer(query: &Arc<Execution>, what: ShowWhat) -> Result<Answer> {
         ShowWhat::Functions { like } => {
             format!("SELECT * FROM system.functions{} ORDER BY name", filter_text(&like, " WHERE ", "name"))
         }
+        ShowWhat::Access(show) => return show_access::answer(query, &show),
         ShowWhat::Engines => "SELECT name FROM system.table_engines ORDER BY name".to_owned(),
     };
     Ok(Answer::Select(text))

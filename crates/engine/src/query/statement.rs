@@ -1,6 +1,6 @@
 //! Properties of a statement that its syntax alone decides.
 
-use basalt_sql::ast::{InsertSource, Query, SetExpr, Setting, Statement};
+use basalt_sql::ast::{AccessStatement, DefinitionMode, InsertSource, Query, SetExpr, Setting, Statement};
 
 /// The settings of a statement's own SETTINGS clauses, in the order in which they apply.
 pub(super) fn clause_settings(statement: &Statement) -> Vec<Setting> {
@@ -73,6 +73,25 @@ pub(super) fn kind_name(statement: &Statement) -> &'static str {
         Statement::KillQuery { .. } => KILL,
         Statement::KillMutation { .. } => "KillMutation",
         Statement::Check(_) => "Check",
+        Statement::Access(statement) => access_kind(statement),
+    }
+}
+
+fn access_kind(statement: &AccessStatement) -> &'static str {
+    let of_mode = |mode: DefinitionMode| match mode {
+        DefinitionMode::Create { .. } => "Create",
+        DefinitionMode::Alter { .. } => "Alter",
+    };
+    match statement {
+        AccessStatement::User(definition) => of_mode(definition.mode),
+        AccessStatement::Role(definition) => of_mode(definition.mode),
+        AccessStatement::RowPolicy(definition) => of_mode(definition.mode),
+        AccessStatement::Quota(definition) => of_mode(definition.mode),
+        AccessStatement::SettingsProfile(definition) => of_mode(definition.mode),
+        AccessStatement::Drop(_) => "Drop",
+        AccessStatement::Grant(_) => "Grant",
+        AccessStatement::Revoke(_) => "Revoke",
+        AccessStatement::SetRole(_) | AccessStatement::SetDefaultRole { .. } => "Set",
     }
 }
 
@@ -86,6 +105,7 @@ pub(super) fn may_run_readonly(statement: &Statement, readonly: u64) -> bool {
         | Statement::Explain(_)
         | Statement::Check(_) => true,
         Statement::Set { .. } => readonly == 2,
+        Statement::Access(statement) => matches!(statement.as_ref(), AccessStatement::SetRole(_)),
         Statement::Use(_) => true,
         _ => false,
     }
@@ -107,5 +127,5 @@ pub(super) fn changes_definitions(statement: &Statement) -> bool {
             | Statement::Rename { .. }
             | Statement::Exchange { .. }
             | Statement::Restore { .. }
-    )
+    ) || matches!(statement, Statement::Access(access) if !matches!(access.as_ref(), AccessStatement::SetRole(_)))
 }

@@ -33,13 +33,16 @@ pub(crate) struct Conjunct {
     estimate: Estimate,
     /// Whether it is evaluated while columns are read, before others: it stands in PREWHERE, or was moved there.
     pub(crate) is_prewhere: bool,
+    /// Whether it is of a row policy: no other condition sees rows that it leaves out.
+    is_policy: bool,
 }
 
 impl Conjunct {
     /// `expr` is a condition over the stored columns, whose schema is `stored`.
     pub(crate) fn new(expr: &Arc<dyn PhysicalExpr>, stored: &Schema) -> Result<Conjunct> {
         let marked = Prewhere::condition(expr);
-        let (is_prewhere, expr) = (marked.is_some(), marked.unwrap_or(expr));
+        let is_prewhere = marked.is_some();
+        let (expr, is_policy) = marked.unwrap_or((expr, false));
         let mut columns: Vec<usize> = collect_columns(expr).iter().map(Column::index).collect();
         columns.sort_unstable();
         columns.dedup();
@@ -51,7 +54,7 @@ impl Conjunct {
             Ok(Transformed::yes(Arc::new(Column::new(column.name(), at)) as Arc<dyn PhysicalExpr>))
         };
         let expr = Arc::clone(expr).transform_up(place).data().map_err(from_datafusion)?;
-        Ok(Conjunct { expr, columns, schema, estimate, is_prewhere })
+        Ok(Conjunct { expr, columns, schema, estimate, is_prewhere, is_policy })
     }
 
     /// The condition over [`Conjunct::columns`].
@@ -114,7 +117,8 @@ fn known(flags: &BooleanArray) -> BooleanBuffer {
     }
 }
 
-/// The conditions of all of `filters`, in the order in which they are evaluated: those of PREWHERE first. Without
+/// The conditions of all of `filters`, in the order in which they are evaluated: those of row policies, then those of
+/// PREWHERE. Without
 /// `moves` the others stay in the order of the plan. With it they are ordered too, and count as PREWHERE if the query
 /// has none.
 pub(crate) fn conjuncts(
@@ -125,16 +129,19 @@ pub(crate) fn conjuncts(
 ) -> Result<Vec<Conjunct>> {
     let all = filters.iter().flat_map(|filter| split_conjunction(filter));
     let all = all.map(|expr| Conjunct::new(expr, stored)).collect::<Result<Vec<_>>>()?;
+    let (policies, all): (Vec<_>, Vec<_>) = all.into_iter().partition(|conjunct| conjunct.is_policy);
     let (first, mut rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|conjunct| conjunct.is_prewhere);
-    if !moves {
-        return Ok(ordered(first, Vec::new(), &bytes).into_iter().chain(rest).collect());
-    }
-    if first.is_empty() {
+    let is_read = |conjuncts: &[Conjunct]| conjuncts.iter().flat_map(|one| one.columns.clone()).collect();
+    if first.is_empty() && moves {
         rest.iter_mut().for_each(|conjunct| conjunct.is_prewhere = true);
     }
-    let is_read = first.iter().flat_map(|conjunct| conjunct.columns.clone()).collect();
-    let first = ordered(first, Vec::new(), &bytes);
-    Ok(first.into_iter().chain(ordered(rest, is_read, &bytes)).collect())
+    let mut all = policies;
+    all.extend(ordered(first, is_read(&all), &bytes));
+    if moves {
+        rest = ordered(rest, is_read(&all), &bytes);
+    }
+    all.extend(rest);
+    Ok(all)
 }
 
 /// Cheap and selective conditions first, fallible ones last, where the columns `is_read` are read already.

@@ -1,7 +1,9 @@
 //! The table of settings: one line each.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use basalt_access::Constraints;
 use basalt_base::suggest::did_you_mean;
 use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result};
@@ -34,7 +36,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Makes all `changes` of a statement or a request, or none. Under `readonly = 1` no setting may change; under a
+    /// Makes all `changes` of a statement or a request, or none, as the constraints of the user's profiles allow. Under `readonly = 1` no setting may change; under a
     /// larger number, only `readonly` itself may not.
     pub(crate) fn change(&mut self, changes: &[(String, String)]) -> Result<()> {
         if changes.is_empty() {
@@ -43,7 +45,12 @@ impl Settings {
         let mut changed = self.clone();
         for (name, text) in changes {
             changed.set(name, text)?;
-            if self.is_kept(name) && changed.get(name).ok() != self.get(name).ok() {
+            let Some(value) = changed.get(name).ok().filter(|new| self.get(name).ok().as_ref() != Some(new))
+            else {
+                continue;
+            };
+            self.constraints.check(SESSION.resolve(name), &value)?;
+            if self.is_kept(name) {
                 let what = format!(
                     "setting `{name}` cannot be modified in readonly mode, readonly is {}",
                     self.readonly
@@ -53,6 +60,15 @@ impl Settings {
         }
         *self = changed;
         Ok(())
+    }
+
+    /// What the profiles of the user let later changes do.
+    pub(crate) fn constrain(&mut self, constraints: &Arc<Constraints>) {
+        self.constraints = Arc::clone(constraints);
+    }
+
+    pub(crate) fn constraints(&self) -> &Constraints {
+        &self.constraints
     }
 
     /// Whether [`Settings::change`] may give the setting another value.
@@ -149,7 +165,7 @@ fn unknown_setting(name: &str) -> Error {
 settings_table! {
     /// The values of all settings; `formats` are those of input and output formats that were changed, whose names
     /// `formats` knows, and `without_effect` are others that were changed.
-    Settings + formats: BTreeMap<String, String>, without_effect: BTreeMap<&'static str, String>;
+    Settings + formats: BTreeMap<String, String>, without_effect: BTreeMap<&'static str, String>, constraints: Arc<Constraints>;
     max_threads: u64 = 0u64, "Threads that a query runs on; 0 is the number of processors.";
     max_block_size: u64 = 65_409u64, "Rows in a block, at most.";
     max_insert_block_size: u64 = 1_048_449u64, "Rows of a block that is made of an INSERT's data, at most; small blocks are joined, see min_insert_block_size_rows.";

@@ -106,6 +106,17 @@ impl BlockBuilder {
         self.push(Arc::new(ListArray::new(field, offsets, Arc::new(values), None)))
     }
 
+    /// Arrays of `element`, of these lengths.
+    pub(super) fn lists(
+        &mut self,
+        element: &SqlType,
+        lengths: impl IntoIterator<Item = usize>,
+        values: ArrayRef,
+    ) -> &mut Self {
+        let offsets = OffsetBuffer::from_lengths(lengths);
+        self.push(Arc::new(ListArray::new(element.element_field(), offsets, values, None)))
+    }
+
     /// Arrays of times.
     pub(super) fn u32_lists(&mut self, lists: impl IntoIterator<Item = Vec<u32>>) -> &mut Self {
         let lists: Vec<Vec<u32>> = lists.into_iter().collect();

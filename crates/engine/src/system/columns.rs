@@ -66,7 +66,7 @@ struct Line {
 
 pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
     let mut lines = Vec::new();
-    for (database, name, object) in query.instance.catalog().all_objects() {
+    for (database, name, object) in query.visible_objects() {
         match object {
             CatalogObject::Table(table) => table_lines(&database, &name, table.as_ref(), &mut lines),
             CatalogObject::View(view) => plain_lines(&database, &name, &view.columns, &mut lines),
@@ -82,6 +82,7 @@ pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
     for (database, name, _) in information_schema::views() {
         plain_lines(database, &name, &information_schema::view(&name)?.1, &mut lines);
     }
+    lines.retain(|line| query.sees(&[&line.database, &line.table, &line.name]));
     let mut block = BlockBuilder::default();
     block
         .strings(lines.iter().map(|line| &line.database))

@@ -34,7 +34,7 @@ struct Line {
 
 pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
     let mut lines = Vec::new();
-    for (database, name, object) in query.instance.catalog().all_objects() {
+    for (database, name, object) in query.visible_objects() {
         let CatalogObject::Table(table) = object else { continue };
         let definition = table.definition();
         let parts = parts_of(table.as_ref()).filter(|_| definition.index_clauses().next().is_some());

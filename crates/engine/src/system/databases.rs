@@ -19,7 +19,7 @@ pub(super) fn columns() -> Columns {
 }
 
 pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
-    let names = query.instance.catalog().databases();
+    let names = query.visible_databases();
     let engine = |name: &String| if is_built_in(name) { "Memory" } else { "Atomic" };
     let path = |part: &str| query.instance.data_dir().join(part).display().to_string();
     block::BlockBuilder::default()

@@ -56,7 +56,7 @@ pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
 
 fn lines(query: &Execution) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
-    for (database, name, object) in query.instance.catalog().all_objects() {
+    for (database, name, object) in query.visible_objects() {
         let CatalogObject::Table(table) = object else { continue };
         let Some(parts) = parts_of(table.as_ref()) else { continue };
         lines.extend(parts.detached_stats()?.into_iter().map(|part| Line {

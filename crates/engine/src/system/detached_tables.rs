@@ -19,7 +19,8 @@ pub(super) fn columns() -> Columns {
 
 pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
     let catalog = query.instance.catalog();
-    let lines = catalog.all_detached();
+    let mut lines = catalog.all_detached();
+    lines.retain(|(key, _)| query.sees(&[&key.database, &key.name]));
     let mut block = BlockBuilder::default();
     block
         .strings(lines.iter().map(|(key, _)| &key.database))

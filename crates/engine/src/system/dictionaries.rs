@@ -72,7 +72,7 @@ impl Line {
 }
 
 pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
-    let lines: Vec<Line> = query.instance.catalog().all_objects().into_iter().filter_map(line).collect();
+    let lines: Vec<Line> = query.visible_objects().into_iter().filter_map(line).collect();
     let mut block = BlockBuilder::default();
     push_definitions(&mut block, &lines);
     push_figures(&mut block, &lines, query.services.clock.now_us());

@@ -47,7 +47,8 @@ pub(super) fn columns() -> Columns {
 }
 
 pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
-    let works = query.instance.background().running();
+    let mut works = query.instance.background().running();
+    works.retain(|work| query.sees(&[&work.key.database, &work.key.name]));
     let lines: Vec<Line> = works.iter().map(|work| Line::of(work)).collect();
     let (works, lines) = (|| works.iter(), || lines.iter());
     let none = || works().map(|_| Vec::<String>::new());

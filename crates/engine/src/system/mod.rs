@@ -2,6 +2,7 @@
 //!
 //! To add one: its file with `columns` and `block`, and its line in [`registry`].
 
+mod access;
 mod aggregate_function_combinators;
 mod asynchronous_metrics;
 mod block;
@@ -19,6 +20,7 @@ mod errors;
 mod events;
 mod formats;
 mod functions;
+mod grants;
 mod keywords;
 mod merge_tree_settings;
 mod merges;
@@ -32,9 +34,13 @@ mod parts_columns;
 pub(crate) mod postgres;
 mod processes;
 mod query_log;
+mod quotas;
 mod registry;
 mod rocksdb;
+mod roles;
+mod row_policies;
 mod settings;
+mod settings_profiles;
 mod storage_policies;
 mod succinct_columns;
 mod succinct_segments;
@@ -43,6 +49,7 @@ mod table_engines;
 mod table_functions;
 mod tables;
 mod time_zones;
+mod users;
 mod warnings;
 
 pub(crate) use registry::{table, table_names};

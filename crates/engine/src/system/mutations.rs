@@ -70,7 +70,7 @@ pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
 fn lines(query: &Execution) -> Vec<Line> {
     let running = query.instance.background().running();
     let mut lines = Vec::new();
-    for (database, table, object) in query.instance.catalog().all_objects() {
+    for (database, table, object) in query.visible_objects() {
         let CatalogObject::Table(found) = object else { continue };
         for status in parts_of(found.as_ref()).map(|parts| parts.mutations()).unwrap_or_default() {
             let own = running.iter().filter(|work| work.key.database == database && work.key.name == table);

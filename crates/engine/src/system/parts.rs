@@ -69,7 +69,7 @@ pub(super) struct Line {
 /// Every part of every table.
 pub(super) fn lines(query: &Execution) -> Vec<Line> {
     let mut lines = Vec::new();
-    for (database, name, object) in query.instance.catalog().all_objects() {
+    for (database, name, object) in query.visible_objects() {
         if let CatalogObject::Table(table) = object {
             let parts = parts_of(table.as_ref()).map(|parts| parts.stats()).unwrap_or_default();
             lines.extend(parts.into_iter().map(|part| Line {

@@ -1,6 +1,7 @@
-//! `system.processes`: the queries that run now.
+//! `system.processes`: the queries that run now. A user without KILL QUERY sees its own.
 
 use arrow::record_batch::RecordBatch;
+use basalt_access::{Path, PrivilegeSet};
 use basalt_base::{Columns, Result};
 
 use super::block;
@@ -24,7 +25,10 @@ pub(super) fn columns() -> Columns {
 }
 
 pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
-    let running = query.instance.processes().list();
+    let mut running = query.instance.processes().list();
+    if !query.access.has(PrivilegeSet::of("KILL QUERY"), &Path::default()) {
+        running.retain(|other| other.user == query.user);
+    }
     let progress: Vec<_> = running.iter().map(|query| query.progress.snapshot()).collect();
     let elapsed_us = |query: &QueryContext| query.started.elapsed().as_micros() as u64;
     let events = running.iter().zip(&progress);

@@ -11,10 +11,10 @@ use super::block::Alias;
 use super::{
     aggregate_function_combinators, asynchronous_metrics, build_options, columns, data_skipping_indices,
     data_type_families, databases, detached_parts, detached_tables, dictionaries, disks, empty, errors,
-    events, formats, functions, keywords, merge_tree_settings, merges, metrics, mutations, named_collections,
-    one, part_log, parts, parts_columns, processes, query_log, rocksdb, settings, storage_policies,
-    succinct_columns, succinct_segments, succinct_settings, table_engines, table_functions, tables,
-    time_zones, warnings,
+    events, formats, functions, grants, keywords, merge_tree_settings, merges, metrics, mutations,
+    named_collections, one, part_log, parts, parts_columns, processes, query_log, quotas, rocksdb, roles,
+    row_policies, settings, settings_profiles, storage_policies, succinct_columns, succinct_segments,
+    succinct_settings, table_engines, table_functions, tables, time_zones, users, warnings,
 };
 use crate::execution::Execution;
 use crate::names::SYSTEM;
@@ -41,6 +41,7 @@ const TABLES: &[SystemTable] = &[
     },
     SystemTable { name: "build_options", columns: build_options::columns, block: build_options::block },
     SystemTable { name: "columns", columns: columns::columns, block: columns::block },
+    SystemTable { name: "current_roles", columns: roles::current_columns, block: roles::current_block },
     SystemTable {
         name: "data_skipping_indices",
         columns: data_skipping_indices::columns,
@@ -56,10 +57,12 @@ const TABLES: &[SystemTable] = &[
     SystemTable { name: "detached_tables", columns: detached_tables::columns, block: detached_tables::block },
     SystemTable { name: "dictionaries", columns: dictionaries::columns, block: dictionaries::block },
     SystemTable { name: "disks", columns: disks::columns, block: disks::block },
+    SystemTable { name: "enabled_roles", columns: roles::enabled_columns, block: roles::enabled_block },
     SystemTable { name: "errors", columns: errors::columns, block: errors::block },
     SystemTable { name: "events", columns: events::columns, block: events::block },
     SystemTable { name: "formats", columns: formats::columns, block: formats::block },
     SystemTable { name: "functions", columns: functions::columns, block: functions::block },
+    SystemTable { name: "grants", columns: grants::columns, block: grants::block },
     SystemTable { name: "keywords", columns: keywords::columns, block: keywords::block },
     SystemTable {
         name: "merge_tree_settings",
@@ -78,10 +81,28 @@ const TABLES: &[SystemTable] = &[
     SystemTable { name: "part_log", columns: part_log::columns, block: part_log::block },
     SystemTable { name: "parts", columns: parts::columns, block: parts::block },
     SystemTable { name: "parts_columns", columns: parts_columns::columns, block: parts_columns::block },
+    SystemTable { name: "privileges", columns: grants::privilege_columns, block: grants::privilege_block },
     SystemTable { name: "processes", columns: processes::columns, block: processes::block },
     SystemTable { name: "query_log", columns: query_log::columns, block: query_log::block },
+    SystemTable { name: "quota_limits", columns: quotas::limit_columns, block: quotas::limit_block },
+    SystemTable { name: "quota_usage", columns: quotas::own_usage_columns, block: quotas::own_usage_block },
+    SystemTable { name: "quotas", columns: quotas::columns, block: quotas::block },
+    SystemTable { name: "quotas_usage", columns: quotas::all_usage_columns, block: quotas::all_usage_block },
     SystemTable { name: "rocksdb", columns: rocksdb::columns, block: rocksdb::block },
+    SystemTable { name: "role_grants", columns: roles::grant_columns, block: roles::grant_block },
+    SystemTable { name: "roles", columns: roles::columns, block: roles::block },
+    SystemTable { name: "row_policies", columns: row_policies::columns, block: row_policies::block },
     SystemTable { name: "settings", columns: settings::columns, block: settings::block },
+    SystemTable {
+        name: "settings_profile_elements",
+        columns: settings_profiles::element_columns,
+        block: settings_profiles::element_block,
+    },
+    SystemTable {
+        name: "settings_profiles",
+        columns: settings_profiles::columns,
+        block: settings_profiles::block,
+    },
     SystemTable {
         name: "storage_policies",
         columns: storage_policies::columns,
@@ -106,6 +127,7 @@ const TABLES: &[SystemTable] = &[
     SystemTable { name: "table_functions", columns: table_functions::columns, block: table_functions::block },
     SystemTable { name: "tables", columns: tables::columns, block: tables::block },
     SystemTable { name: "time_zones", columns: time_zones::columns, block: time_zones::block },
+    SystemTable { name: "users", columns: users::columns, block: users::block },
     SystemTable { name: "warnings", columns: warnings::columns, block: warnings::block },
 ];
 

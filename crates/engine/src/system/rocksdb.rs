@@ -29,7 +29,7 @@ struct Line {
 
 pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
     let mut lines = Vec::new();
-    for (database, table, object) in query.instance.catalog().all_objects() {
+    for (database, table, object) in query.visible_objects() {
         let CatalogObject::Table(found) = object else { continue };
         // As ClickHouse does: what has not happened yet is left out.
         let counters = found.as_stored().map(|stored| stored.counters()).unwrap_or_default();

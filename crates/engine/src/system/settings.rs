@@ -44,15 +44,20 @@ pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
         "0" if line.type_name == "MaxThreads" => format!("auto({})", query.services.processors),
         text => text.to_owned(),
     };
+    let bounds = |line: &SettingLine| query.settings.constraints().of(line.name);
     block::BlockBuilder::default()
         .strings(lines.iter().map(|line| line.name))
         .strings(lines.iter().map(|line| shown(line, &line.value)))
         .u8s(lines.iter().map(|line| u8::from(line.changed)))
         .strings(lines.iter().map(|line| line.description))
-        .maybe_strings(lines.iter().map(|_| None::<&str>))
-        .maybe_strings(lines.iter().map(|_| None::<&str>))
+        .maybe_strings(lines.iter().map(|line| bounds(line).0))
+        .maybe_strings(lines.iter().map(|line| bounds(line).1))
         .string_lists(lines.iter().map(|_| Vec::<&str>::new()))
-        .u8s(lines.iter().map(|line| u8::from(line.is_fixed || query.settings.is_kept(line.name))))
+        .u8s(
+            lines
+                .iter()
+                .map(|line| u8::from(line.is_fixed || bounds(line).2 || query.settings.is_kept(line.name))),
+        )
         .strings(lines.iter().map(|line| line.type_name))
         .strings(lines.iter().map(|line| shown(line, &line.default)))
         .strings(lines.iter().map(|line| line.alias_for))

@@ -59,7 +59,7 @@ pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
 /// The places of all Succinct tables.
 pub(super) fn lines(query: &Execution) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
-    for (database, table, object) in query.instance.catalog().all_objects() {
+    for (database, table, object) in query.visible_objects() {
         let CatalogObject::Table(found) = object else { continue };
         let Some(places) = found.as_places() else { continue };
         let last_failure = places.last_failure().unwrap_or_default();

@@ -74,7 +74,7 @@ struct Parts {
 }
 
 pub(super) fn block(query: &Execution) -> Result<RecordBatch> {
-    let mut lines: Vec<Line> = query.instance.catalog().all_objects().into_iter().map(line).collect();
+    let mut lines: Vec<Line> = query.visible_objects().into_iter().map(line).collect();
     lines.extend(table_names().into_iter().map(system_line));
     lines.extend(information_schema::views().map(|(database, name, select)| Line {
         database: database.to_owned(),

@@ -38,7 +38,7 @@ fn warnings(query: &Execution) -> Result<Vec<Warning>> {
         let message = format!("Names of tables may not be all known: {doubt}");
         warnings.push(Warning { message, form: "Names of tables may not be all known: {}" });
     }
-    for (database, name, object) in catalog.all_objects() {
+    for (database, name, object) in query.visible_objects() {
         match object {
             CatalogObject::Broken(broken) => {
                 let message = broken.error.message().to_owned();

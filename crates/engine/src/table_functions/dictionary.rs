@@ -14,13 +14,14 @@ use crate::context::QueryContext;
 use crate::dictionaries::{DictionaryEntry, LoadHost};
 use crate::execution::Execution;
 use crate::instance::Instance;
-use crate::names::split_name;
+use crate::names::{ObjectKey, split_name};
 use crate::tables::{DictionaryResolver, DictionaryRows, FindsRows, Found, Table, VirtualTable};
 
 pub(super) fn dictionary(args: &Arguments<'_>, query: &Arc<Execution>) -> Result<Arc<dyn Table>> {
     args.check_count(1, 1)?;
     let name = args.text(0)?;
     let (database, name) = split_name(&name, &query.database);
+    query.check_known(&ObjectKey { database: database.clone(), name: name.clone() })?;
     dictionary_table(&query.instance.catalog().dictionary(&database, &name)?, query)
 }
 

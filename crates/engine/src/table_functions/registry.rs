@@ -9,6 +9,7 @@ use basalt_sql::ast;
 
 use super::arguments::Arguments;
 use super::{dictionary, file, format, generate_random, null, numbers, values};
+use crate::access_control::check_table_function;
 use crate::execution::Execution;
 use crate::tables::Table;
 
@@ -36,6 +37,7 @@ pub(crate) fn table(
     ctx: &PlannerContext<'_>,
     query: &Arc<Execution>,
 ) -> Result<Arc<dyn Table>> {
+    check_table_function(&query.access, &call.name)?;
     let args = Arguments { call, ctx };
     match call.name.as_str() {
         "numbers" => numbers::numbers(&args, 1),

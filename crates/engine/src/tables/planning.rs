@@ -57,6 +57,7 @@ pub(super) fn plan_at<T>(
         now_us,
         current_database: String::new(),
         current_user: String::new(),
+        roles: basalt_functions::UserRoles::default(),
         query_id: String::new(),
         server: ServerContext { version: crate::VERSION.to_owned(), ..ServerContext::default() },
         dictionaries: Arc::new(Nothing),

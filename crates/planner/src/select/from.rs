@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use basalt_base::{Column, Result, bail};
+use basalt_functions::prewhere::Prewhere;
 use basalt_sql::ast;
 use datafusion::common::TableReference;
-use datafusion::logical_expr::LogicalPlanBuilder;
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 
 use super::query::plan_subquery;
 use super::relation::{FromNames, derived, one_row};
@@ -17,7 +18,10 @@ use crate::scope::{
     Aliases, ColumnValue, CteQuery, Env, Relation, Scope, ScopeColumn, ScopeTable, plan_column,
 };
 use crate::session::Session;
-use crate::{ResolvedTable, TableOptions};
+use crate::{ResolvedTable, RowFilter, TableOptions};
+
+/// More rows than a table can have.
+const ROWS_MAX: usize = usize::MAX >> 1;
 
 pub(super) fn plan(
     session: &Session<'_>,
@@ -128,7 +132,7 @@ fn plan_resolved(session: &Session<'_>, resolved: ResolvedTable, mut table: Scop
             let planned = as_columns(session, planned, &columns)?;
             derived(session, planned, table)
         }
-        ResolvedTable::Source { columns, source, filter, has_prewhere } => {
+        ResolvedTable::Source { columns, source, filter, row_filter, has_prewhere } => {
             table.has_prewhere = has_prewhere;
             let relation = TableReference::bare(session.unique(&table.name));
             let plan = LogicalPlanBuilder::scan(relation.clone(), source, None)
@@ -150,12 +154,39 @@ fn plan_resolved(session: &Session<'_>, resolved: ResolvedTable, mut table: Scop
                 })
                 .collect();
             let scope = Scope { tables: vec![table], columns };
-            let Some(filter) = filter else { return Ok(Relation { plan, scope, totals: None }) };
-            let (env, aliases) = (Env::default(), Aliases::default());
-            let binder = Binder::new(session, &env, &scope, &aliases, &[]);
-            let plan = filtered(plan, binder.bind_filter(&filter, "SAMPLE")?)?;
+            let plan = restricted(session, plan, &scope, row_filter, filter)?;
             Ok(Relation { plan, scope, totals: None })
         }
+    }
+}
+
+/// The rows of a table that row policies and SAMPLE leave.
+fn restricted(
+    session: &Session<'_>,
+    mut plan: LogicalPlan,
+    scope: &Scope,
+    row_filter: Option<RowFilter>,
+    filter: Option<Box<ast::Expr>>,
+) -> Result<LogicalPlan> {
+    if row_filter.is_none() && filter.is_none() {
+        return Ok(plan);
+    }
+    let (env, aliases) = (Env::default(), Aliases::default());
+    let binder = Binder::new(session, &env, scope, &aliases, &[]);
+    if let Some(RowFilter { condition, comes_first }) = row_filter {
+        let condition = binder.bind_filter(&condition, "a row policy")?;
+        plan = filtered(plan, Prewhere::mark_of_policy(condition))?;
+        if !comes_first {
+            // A condition is not moved below a LIMIT.
+            plan = LogicalPlanBuilder::from(plan)
+                .limit(0, Some(ROWS_MAX))
+                .and_then(LogicalPlanBuilder::build)
+                .map_err(plan_error)?;
+        }
+    }
+    match filter {
+        Some(filter) => filtered(plan, binder.bind_filter(&filter, "SAMPLE")?),
+        None => Ok(plan),
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) struct RelationKey {
 
 /// Every relation.
 pub(super) fn all(query: &Execution) -> Vec<Relation> {
-    let objects = query.instance.catalog().all_objects();
+    let objects = query.visible_objects();
     let mut relations: Vec<Relation> = objects
         .into_iter()
         .filter_map(|(database, name, object)| of_object(query, database, name, object))

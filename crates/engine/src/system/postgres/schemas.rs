@@ -21,9 +21,9 @@ pub(super) fn namespace_oid(query: &Execution, database: &str) -> u32 {
     }
 }
 
-/// The databases that a client can connect to.
+/// The databases that a client can connect to and knows of.
 fn databases(query: &Execution) -> Vec<String> {
-    let mut names = query.instance.catalog().databases();
+    let mut names = query.visible_databases();
     names.retain(|name| !INFORMATION_SCHEMA.contains(&name.as_str()));
     names
 }

@@ -103,6 +103,7 @@ fn context() -> FunctionContext {
         now_us: 0,
         current_database: "default".into(),
         current_user: String::new(),
+        roles: crate::UserRoles::default(),
         query_id: String::new(),
         server: ServerContext::default(),
         dictionaries: Arc::new(OnlyNumbers),

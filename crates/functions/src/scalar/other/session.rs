@@ -1,5 +1,5 @@
-//! `currentDatabase`, `currentUser`, `currentProfiles`, `timezone`, `queryID`, `connectionId`, `getSetting`: the session
-//! and the query.
+//! `currentDatabase`, `currentUser`, `currentProfiles`, `currentRoles`, `timezone`, `queryID`, `connectionId`,
+//! `getSetting`: the session and the query.
 //!
 //! Syntax: `currentUser()`, without arguments; `getSetting(name)`, `getSettingOrDefault(name, value)`. The value is the
 //! same for the whole query.
@@ -54,6 +54,9 @@ texts_of_context! {
     CURRENT_PROFILES "currentProfiles" [] |_: &FunctionContext| vec!["default".to_owned()];
     ENABLED_PROFILES "enabledProfiles" [] |_: &FunctionContext| vec!["default".to_owned()];
     DEFAULT_PROFILES "defaultProfiles" [] |_: &FunctionContext| vec!["default".to_owned()];
+    CURRENT_ROLES "currentRoles" [] |context: &FunctionContext| context.roles.current.clone();
+    ENABLED_ROLES "enabledRoles" [] |context: &FunctionContext| context.roles.enabled.clone();
+    DEFAULT_ROLES "defaultRoles" [] |context: &FunctionContext| context.roles.default.clone();
     CURRENT_SCHEMAS "currentSchemas" []
         |context: &FunctionContext| vec![context.current_database.clone()];
 }
