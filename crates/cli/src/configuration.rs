@@ -5,7 +5,7 @@ use std::net::ToSocketAddrs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use basalt_engine::{EngineOptions, ErrorCode, release_free_pages};
+use basalt_engine::{DefaultUser, EngineOptions, ErrorCode, release_free_pages};
 use basalt_server::{Password, Port, Ports, TlsOptions};
 use serde::Deserialize;
 
@@ -52,6 +52,9 @@ struct ConfigFile {
     settings: BTreeMap<String, toml::Value>,
     #[serde(default)]
     users: Users,
+    /// Statements about users, roles, grants, row policies, quotas and profiles, run at each start.
+    #[serde(default)]
+    access_statements: Vec<String>,
 }
 
 /// The certificate of the server. Relative paths start at the directory of the configuration.
@@ -101,7 +104,7 @@ fn port(option: Option<Port>, file: Option<&PortText>) -> Result<Option<Port>, F
     text.parse().map(Some).map_err(|what: String| Failure::with_code(ErrorCode::InvalidConfigParameter, what))
 }
 
-/// The users; only one is allowed.
+/// The user `default`; statements make the others.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Users {
@@ -162,6 +165,10 @@ pub(crate) fn merge(
             .or(file.max_concurrent_queries)
             .unwrap_or(CONCURRENT_QUERIES_MAX),
         path: Some(path),
+        default_user: DefaultUser {
+            password_sha256_hex: file.users.default.password()?.map(|password| password.sha256_hex()),
+        },
+        access_statements: file.access_statements.join(";\n"),
         user_scripts_path: options.user_scripts_path.or(file.user_scripts_path),
         allow_shell_commands: options.allow_shell_commands.or(file.allow_shell_commands) == Some(true),
         tls_ca_file: options.tls_ca_file.or(file.tls_ca_file),
@@ -205,7 +212,6 @@ fn server_options(
                 .unwrap_or(defaults.ports.postgres),
         },
         settings: all,
-        password: file.users.default.password()?,
         allow_no_password: options.allow_no_password.or(file.allow_no_password) == Some(true),
         allowed_hosts: listed(&options.allowed_hosts, &file.allowed_hosts),
         allowed_origins: listed(&options.allowed_origins, &file.allowed_origins),

@@ -72,7 +72,7 @@ impl Certificates {
         made.signed("expired", HERE, (from, "20210101000000Z"))?;
         made.signed("elsewhere", "subjectAltName=DNS:elsewhere.example", (from, to))?;
         made.signed("nameless", "keyUsage=digitalSignature", (from, to))?;
-        made.signed("client", "extendedKeyUsage=clientAuth", (from, to))?;
+        made.signed("client", "extendedKeyUsage=clientAuth\nsubjectAltName=DNS:client.example", (from, to))?;
         Some(made)
     }
 

@@ -21,6 +21,7 @@
 //! [`basalt_engine::Outcome`] to a response.
 
 mod connections;
+mod guesses;
 mod http;
 mod native;
 mod options;

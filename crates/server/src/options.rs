@@ -1,6 +1,5 @@
 //! The options of a server.
 
-use crate::password::Password;
 use crate::ports::Ports;
 use crate::tls::TlsOptions;
 
@@ -11,9 +10,7 @@ pub struct ServerOptions {
     pub ports: Ports,
     /// Set in each new session, before the settings of the request.
     pub settings: Vec<(String, String)>,
-    /// The password of the user `default`.
-    pub password: Option<Password>,
-    /// Whether to listen on addresses that other machines can reach without a password.
+    /// Whether to listen on addresses that other machines can reach although a user has no password.
     pub allow_no_password: bool,
     /// Accepted host names on a loopback address, in addition to those of every machine.
     pub allowed_hosts: Vec<String>,
@@ -41,7 +38,6 @@ impl Default for ServerOptions {
             listen_host: "127.0.0.1".to_owned(),
             ports: Ports::default(),
             settings: Vec::new(),
-            password: None,
             allow_no_password: false,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),

@@ -79,7 +79,7 @@ impl Listeners {
 
 impl Server {
     /// Takes the ports, on the runtime where queries will run. An unknown setting in `options` is an error here, not
-    /// in each request. So is an address that other machines can reach if there is no password.
+    /// in each request. So is an address that other machines can reach if a user has no password.
     pub async fn bind(engine: Arc<Engine>, options: ServerOptions) -> Result<Server> {
         let mut session = engine.session();
         for (name, value) in &options.settings {
@@ -95,16 +95,17 @@ impl Server {
             return Err(without_ports());
         }
         let is_loopback = listeners.all().all(|(_, bound)| bound.address.ip().is_loopback());
-        if !is_loopback && options.password.is_none() && !options.allow_no_password {
+        if !is_loopback && engine.has_open_user() && !options.allow_no_password {
             return Err(without_password(&options.listen_host));
         }
         let origins = Origins { is_loopback, hosts: options.allowed_hosts, origins: options.allowed_origins };
+        let users = Users::new(&engine);
         let shared = Shared {
             engine,
             queries: Handle::current(),
             sessions: Sessions::default(),
             settings: options.settings,
-            users: Users::new(options.password),
+            users,
         };
         let metrics_without_password = options.metrics_without_password;
         let shared = Arc::new(shared);
@@ -252,7 +253,7 @@ fn without_certificate() -> Error {
 
 fn without_password(listen_host: &str) -> Error {
     let what = format!(
-        "other machines reach `{listen_host}`, and the user has no password: set `password` or `password_sha256_hex` under \
+        "other machines reach `{listen_host}`, and a user has no password: set `password` or `password_sha256_hex` under \
          [users.default] in the server's configuration, listen on 127.0.0.1, or let everybody in with --allow-no-password"
     );
     Error::new(ErrorCode::InvalidConfigParameter, what)

@@ -1,5 +1,6 @@
 //! What the interfaces of a server share: the engine, users and sessions.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use basalt_engine::{Engine, Result, Session};
@@ -18,13 +19,13 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// A session with the server's settings.
-    pub(crate) fn open_session(&self, user: &str) -> Result<Session> {
+    /// A session with the server's settings, then those of the user.
+    pub(crate) fn open_session(&self, user: &str, address: IpAddr) -> Result<Session> {
         let mut session = self.engine.session();
-        session.set_user(user);
         for (name, value) in &self.settings {
             session.set(name, value)?;
         }
+        session.log_in(user, Some(address))?;
         Ok(session)
     }
 }

@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod access;
+mod access_users;
 mod any_text;
 mod client_chdb;
 mod client_connect;

@@ -224,6 +224,30 @@ fn strict_verification_wants_a_certificate_of_the_client() {
 }
 
 #[test]
+fn a_certificate_of_the_client_is_its_password() {
+    if find("curl").is_none() {
+        return skipped(NO_CURL);
+    }
+    let Some(secured) = Secured::start("ca_file = 'ca.pem'\nverification = 'relaxed'", &[]) else {
+        return skipped(NO_OPENSSL);
+    };
+    secured.server.ask("CREATE USER robot IDENTIFIED WITH ssl_certificate CN 'client'");
+    secured.server.ask("CREATE USER named IDENTIFIED WITH ssl_certificate SAN 'DNS:client.example'");
+    secured.server.ask("CREATE USER other IDENTIFIED WITH ssl_certificate CN 'somebody'");
+    let [cert, key] = ["client.pem", "client.key"].map(|name| secured.certificates.text(name));
+    let ask = |user: &str, certificate: &[&str]| {
+        let user = format!("X-ClickHouse-User: {user}");
+        text(&secured.curl(&[&["-H", &user], certificate].concat()).stdout)
+    };
+    let with = ["--cert", &cert, "--key", &key];
+    assert_eq!(ask("robot", &with), "1\n");
+    assert_eq!(ask("named", &with), "1\n");
+    for (user, certificate) in [("robot", &with[..0]), ("other", &with), ("nobody", &with)] {
+        assert!(ask(user, certificate).contains("AUTHENTICATION_FAILED"), "{user}");
+    }
+}
+
+#[test]
 fn certificates_are_reloaded_and_broken_ones_change_nothing() {
     let Some(secured) = Secured::start("", &[]) else { return skipped(NO_OPENSSL) };
     let give = |name: &str| secured.certificates.give(name, secured.dir.path(), "").expect("copied");

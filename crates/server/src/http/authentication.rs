@@ -5,7 +5,7 @@
 
 use axum::http::HeaderMap;
 use basalt_engine::{Error, ErrorCode, Result};
-use base64::Engine;
+use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
 
 use super::parameters::{Parameters, header};
@@ -60,9 +60,14 @@ fn refused(why: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use axum::http::{HeaderName, HeaderValue};
 
+    use basalt_engine::{DefaultUser, Engine, EngineOptions};
+
     use super::*;
+    use crate::connections::Peer;
     use crate::password::Password;
     use crate::users::Users;
 
@@ -81,9 +86,18 @@ mod tests {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
         let parameters = Parameters::read(query_string, &headers).expect("valid");
-        let users = Users::new(password.map(Password::of_text));
-        let found = find(&headers, &parameters)
-            .and_then(|credentials| users.authenticate(&credentials.user, &credentials.password));
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("threads");
+        let found = runtime.block_on(async {
+            let password_sha256_hex = password.map(|text| Password::of_text(text).sha256_hex());
+            let default_user = DefaultUser { password_sha256_hex };
+            let engine =
+                Engine::open(EngineOptions { default_user, ..EngineOptions::default() }).expect("open");
+            let users = Users::new(&engine);
+            let credentials = find(&headers, &parameters)?;
+            let address = (Ipv4Addr::LOCALHOST, 1).into();
+            let peer = Peer { address, is_encrypted: false, certificate: None };
+            users.authenticate(&credentials.user, &credentials.password, &peer).await
+        });
         assert_eq!(found.is_ok(), allowed, "{query_string} {pairs:?}: {found:?}");
     }
 

@@ -7,6 +7,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use basalt_engine::Result;
 
+use super::authentication::Credentials;
 use super::parameters::Parameters;
 use super::{HttpState, authentication, failure, query};
 use crate::connections::Peer;
@@ -34,11 +35,7 @@ FORMAT TabSeparatedRaw";
 
 /// Answers with all figures, or with the error of a caller who may not read them.
 pub(super) async fn answer(State(state): State<Arc<HttpState>>, request: HttpRequest) -> Response {
-    let user = match reader(&state, &request) {
-        Ok(user) => user,
-        Err(error) => return failure::response(&error, None),
-    };
-    match query::monitor(&state, &user, STATEMENT).await {
+    match figures(&state, request).await {
         Ok(mut response) => {
             response.headers_mut().insert(header::CONTENT_TYPE, CONTENT_TYPE);
             response
@@ -47,16 +44,21 @@ pub(super) async fn answer(State(state): State<Arc<HttpState>>, request: HttpReq
     }
 }
 
-/// The user that reads the figures. A caller on this machine needs no password, nor does one with a certificate that
-/// the server has verified.
-fn reader(state: &HttpState, request: &HttpRequest) -> Result<String> {
+async fn figures(state: &HttpState, request: HttpRequest) -> Result<Response> {
     let parameters = Parameters::read(request.uri().query().unwrap_or_default(), request.headers())?;
     let credentials = authentication::find(request.headers(), &parameters)?;
+    let peer = query::peer_of(&request)?;
+    let user = reader(state, credentials, &peer).await?;
+    query::monitor(state, &user, peer.address.ip(), STATEMENT).await
+}
+
+/// The user that reads the figures. A caller on this machine needs no password, nor does one with a certificate that
+/// the server has verified.
+async fn reader(state: &HttpState, credentials: Credentials, peer: &Peer) -> Result<String> {
     let is_anonymous = credentials.user.is_empty() && credentials.password.is_empty();
-    let peer = request.extensions().get::<Peer>();
-    let is_trusted = peer.is_some_and(|peer| peer.address.ip().is_loopback() || peer.certificate.is_some());
+    let is_trusted = peer.address.ip().is_loopback() || peer.certificate.is_some();
     if is_anonymous && (is_trusted || state.metrics_without_password) {
         return Ok("default".to_owned());
     }
-    state.shared.users.authenticate(&credentials.user, &credentials.password)
+    state.shared.users.authenticate(&credentials.user, &credentials.password, peer).await
 }

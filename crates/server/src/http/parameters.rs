@@ -25,6 +25,9 @@ pub(super) struct Parameters {
     pub(super) default_format: Option<String>,
     pub(super) user: Option<String>,
     pub(super) password: Option<String>,
+    /// The roles of the request, instead of those of the session.
+    pub(super) roles: Vec<String>,
+    pub(super) quota_key: Option<String>,
     pub(super) session: SessionChoice,
     pub(super) settings: Vec<(String, String)>,
     /// Values of `{name:Type}`.
@@ -53,6 +56,8 @@ impl Parameters {
             default_format: header(headers, "x-clickhouse-format"),
             user: None,
             password: None,
+            roles: Vec::new(),
+            quota_key: None,
             session: SessionChoice::default(),
             settings: Vec::new(),
             substitutions: HashMap::new(),
@@ -113,6 +118,8 @@ impl Parameters {
             "default_format" => self.default_format = Some(value),
             "user" => self.user = Some(value),
             "password" => self.password = Some(value),
+            "role" => self.roles.push(value),
+            "quota_key" => self.quota_key = Some(value),
             "session_id" => self.session.id = Some(value).filter(|id| !id.is_empty()),
             "session_timeout" => self.session.timeout = Some(sessions::parse_timeout(&value)?),
             "session_check" => self.session.must_exist = flag(&name, &value)?,
@@ -123,8 +130,8 @@ impl Parameters {
             "http_zlib_compression_level" => self.compression_level = level(&name, &value)?,
             "compress" => self.frames_answer = flag(&name, &value)?,
             "decompress" => self.frames_body = flag(&name, &value)?,
-            // These allow features that an answer never has: a stack trace, a quota.
-            "stacktrace" | "quota_key" => {}
+            // An answer never has a stack trace.
+            "stacktrace" => {}
             _ => match name.strip_prefix("param_") {
                 Some(parameter) => drop(self.substitutions.insert(parameter.to_owned(), value)),
                 None => self.settings.push((name, value)),

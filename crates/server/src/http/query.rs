@@ -1,5 +1,6 @@
 //! A request from its head to its answer.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -15,6 +16,7 @@ use super::answer::{self, Cancelling};
 use super::parameters::Parameters;
 use super::statement::Statement;
 use super::{HttpState, authentication, encoded_body, failure, form, frames};
+use crate::connections::Peer;
 use crate::sessions::Lease;
 
 /// Runs the statement of `request`. Errors become responses, too.
@@ -39,11 +41,19 @@ async fn run(
 ) -> Result<Response> {
     let shared = &state.shared;
     let credentials = authentication::find(request.headers(), &parameters)?;
-    let user = shared.users.authenticate(&credentials.user, &credentials.password)?;
+    let peer = peer_of(&request)?;
+    let address = peer.address.ip();
+    let user = shared.users.authenticate(&credentials.user, &credentials.password, &peer).await?;
     let request = encoded_body::decoded(request, &state.encoded).await?;
     let (request, tables) = form(request, &mut parameters).await?;
     let mut session =
-        shared.sessions.lease(&user, &parameters.session, || shared.open_session(&user)).await?;
+        shared.sessions.lease(&user, &parameters.session, || shared.open_session(&user, address)).await?;
+    if !parameters.roles.is_empty() {
+        session.set_roles(std::mem::take(&mut parameters.roles))?;
+    }
+    if let Some(key) = &parameters.quota_key {
+        session.set_quota_key(key);
+    }
     if let Some(database) = &parameters.database {
         session.use_database(database)?;
     }
@@ -74,10 +84,11 @@ async fn run(
 }
 
 /// Runs a query of the server's own for `user`, whatever else runs.
-pub(super) async fn monitor(state: &HttpState, user: &str, text: &str) -> Result<Response> {
+pub(super) async fn monitor(state: &HttpState, user: &str, address: IpAddr, text: &str) -> Result<Response> {
     let shared = &state.shared;
     let parameters = Parameters::read("", &HeaderMap::new())?;
-    let session = shared.sessions.lease(user, &parameters.session, || shared.open_session(user)).await?;
+    let session =
+        shared.sessions.lease(user, &parameters.session, || shared.open_session(user, address)).await?;
     let cancel = CancelHandle::default();
     let mut cancelling = Cancelling::new(cancel.clone());
     let response = shared.queries.spawn(execute(Query {
@@ -94,6 +105,12 @@ pub(super) async fn monitor(state: &HttpState, user: &str, text: &str) -> Result
     let response = response.await;
     cancelling.disarm();
     response.unwrap_or_else(|panic| Err(Error::logical(format!("the query ended early: {panic}"))))
+}
+
+/// The client that sent the request.
+pub(super) fn peer_of(request: &HttpRequest) -> Result<Peer> {
+    let peer = request.extensions().get::<Peer>();
+    peer.cloned().ok_or_else(|| Error::logical("a request came from no connection"))
 }
 
 /// Takes the parameters and the external tables out of the form of a request, if it has one.

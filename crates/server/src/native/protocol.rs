@@ -99,8 +99,8 @@ async fn greet(shared: &Arc<Shared>, channel: &mut Channel) -> Result<Option<(Se
         );
         return Err(Error::new(ErrorCode::NotImplemented, what));
     }
-    let user = shared.users.authenticate(&hello.user, &hello.password)?;
-    let mut session = shared.open_session(&user)?;
+    let user = shared.users.authenticate(&hello.user, &hello.password, channel.peer()).await?;
+    let mut session = shared.open_session(&user, channel.peer().address.ip())?;
     if !hello.database.is_empty() {
         session.use_database(&hello.database)?;
     }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use basalt_engine::{Result, Session};
-use basalt_wire::postgres::{ClientMessage, MessageWriter, Startup, TransactionStatus};
+use basalt_wire::postgres::{MessageWriter, Startup, TransactionStatus};
 
 use super::cancels::{CancelKey, Cancels};
 use super::failure::{Failure, Outcome, state};
 use super::protocol::Postgres;
-use super::{encryption, variables};
+use super::{encryption, password, variables};
 use crate::connections::Channel;
 use crate::shared::Shared;
 
@@ -72,12 +72,12 @@ async fn open(
 ) -> Result<Option<Outcome<Opened>>> {
     let value =
         |wanted: &str| parameters.iter().find(|(name, _)| name == wanted).map_or("", |(_, value)| value);
-    let user = match authenticate(shared, channel, value("user"), &mut answers).await? {
+    let user = match password::authenticate(shared, channel, value("user"), &mut answers).await? {
         Some(Ok(user)) => user,
         Some(Err(failure)) => return Ok(Some(Err(failure))),
         None => return Ok(None),
     };
-    let mut session = shared.open_session(&user)?;
+    let mut session = shared.open_session(&user, channel.peer().address.ip())?;
     session.start_postgres()?;
     if let Err(failure) = prepare(&mut session, &user, parameters) {
         return Ok(Some(Err(failure)));
@@ -88,31 +88,6 @@ async fn open(
     answers.backend_key(key.process, key.secret);
     answers.ready_for_query(TransactionStatus::Idle);
     Ok(Some(Ok(Opened { session, key, answers })))
-}
-
-/// The name of the user. A user with a password is asked for it; `None` if the client has gone instead.
-async fn authenticate(
-    shared: &Arc<Shared>,
-    channel: &mut Channel,
-    user: &str,
-    answers: &mut MessageWriter,
-) -> Result<Option<Outcome<String>>> {
-    if let Ok(user) = shared.users.authenticate(user, "") {
-        return Ok(Some(Ok(user)));
-    }
-    answers.authentication_password();
-    channel.send(&std::mem::take(&mut answers.bytes)).await?;
-    let password = match channel.message(channel.limits().login, ClientMessage::read).await? {
-        None | Some(ClientMessage::Terminate) => return Ok(None),
-        Some(ClientMessage::Password(bytes)) => bytes,
-        Some(_) => {
-            let failure = Failure::new(state::PROTOCOL_VIOLATION, "expected a password");
-            return Ok(Some(Err(failure)));
-        }
-    };
-    let text = String::from_utf8_lossy(password.strip_suffix(b"\0").unwrap_or(&password)).into_owned();
-    let checked = shared.users.authenticate(user, &text);
-    Ok(Some(checked.map_err(|error| Failure::new(state::INVALID_PASSWORD, error.message()))))
 }
 
 /// Applies the parameters of the first message.
@@ -148,7 +123,7 @@ fn set(session: &mut Session, name: &str, value: &str) -> Outcome<()> {
     if session.postgres_variable(name).is_some() || name.contains('.') {
         return variables::change(session, name, Some(value)).map(|_| ());
     }
-    Ok(session.set(name, value)?)
+    Ok(session.change(name, value)?)
 }
 
 /// `-c name=value` and `--name=value`.

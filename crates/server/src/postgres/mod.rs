@@ -3,6 +3,7 @@
 //! - `protocol`: a connection from its first message to its end.
 //! - `encryption`: TLS, if the client wants it.
 //! - `login`: the first messages, and the session that they open.
+//! - `password`: the password of a client, as text or by SCRAM-SHA-256.
 //! - `client`: what is kept of a client between its messages.
 //! - `messages`: one message after the other: simple statements, and the steps of the extended protocol.
 //! - `script`: the statements of one simple message.
@@ -31,6 +32,7 @@ mod execution;
 mod failure;
 mod login;
 mod messages;
+mod password;
 mod portal;
 mod prepared;
 mod protocol;
