@@ -85,6 +85,7 @@ error_codes! {
     BackupNotFound                   "BACKUP_NOT_FOUND"                      599  404 "42704"
     NamedCollectionDoesntExist       "NAMED_COLLECTION_DOESNT_EXIST"         669  404 "42704"
     NamedCollectionAlreadyExists     "NAMED_COLLECTION_ALREADY_EXISTS"       670  500 "42710"
+    DeduplicationIsNotPossible       "DEDUPLICATION_IS_NOT_POSSIBLE"         764  500 "0A000"
     NamedCollectionIsUsed            "NAMED_COLLECTION_IS_USED"              769  500 "2BP01"
     DictionaryAlreadyExists          "DICTIONARY_ALREADY_EXISTS"             387  500 "42P07"
     CannotGetCreateTableQuery        "CANNOT_GET_CREATE_TABLE_QUERY"         390  404 "42P01"

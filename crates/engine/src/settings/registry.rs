@@ -249,6 +249,7 @@ settings_table! {
     wait_for_async_insert: bool = true, "An asynchronous INSERT is answered when its rows are in the table.";
     wait_for_async_insert_timeout: u64 = 120u64, "Seconds that an asynchronous INSERT waits to be written.";
     deduplicate_insert: String = "enable", "With `disable`, as insert_deduplicate = 0. With `enable` and `backward_compatible_choice`, insert_deduplicate decides.";
+    deduplicate_insert_select: String = "enable_when_possible", "INSERT SELECT leaves out blocks that were sent before: `disable`: never; `enable_when_possible`: with ORDER BY ALL or insert_deduplication_token, if deduplicate_insert allows it; `enable_even_for_bad_queries`: if deduplicate_insert allows it; `force_enable`: always, or the statement fails.";
     insert_deduplicate: bool = true, "Leave out the blocks of an INSERT that was sent before, if the table remembers them.";
     insert_deduplication_token: String = "", "Names an INSERT: one of the same name was sent before; empty: its rows tell.";
     max_partitions_per_insert_block: u64 = 100u64, "Partitions that one block of an INSERT may have rows of; 0 is no limit.";

@@ -13,7 +13,7 @@ use basalt_base::query::outside;
 use basalt_base::{Columns, Result, SqlType, bail};
 use basalt_formats::{Block, BlockReader, Callbacks, Defaulted, ExpressionEvaluator, FormatSettings};
 use basalt_planner::plan_constant;
-use basalt_sql::ast::{self, InsertSource};
+use basalt_sql::ast::{self, InsertSource, SetExpr};
 
 use super::gatherer::{Gatherer, block_bytes, joined};
 use crate::context::QueryContext;
@@ -21,6 +21,7 @@ use crate::execution::Execution;
 use crate::input_file::{format_of_path, open_input};
 use crate::planning::{PlanningContext, RowFiller, plan_typed, run_to_blocks};
 use crate::request::Input;
+use crate::settings::Settings;
 use crate::tables::{CastConverter, InsertSettings, InsertSink, Table, TableDefinition};
 
 type Blocks<'a> = Box<dyn Iterator<Item = Result<Block>> + 'a>;
@@ -66,10 +67,15 @@ impl<'a> Job<'a> {
     }
 
     pub(super) fn run(&self, source: InsertSource, settings: FormatSettings, input: Input) -> Result<()> {
+        let mut insert = insert_settings(self.query);
+        if let InsertSource::Query(select) = &source {
+            let is_sorted = matches!(&select.body, SetExpr::Select(select) if select.order_by_all);
+            insert.deduplicates = deduplicates_select(&self.query.settings, is_sorted)?;
+        }
         let filler = RowFiller::new(&self.definition, &self.given, &self.planning.context())?;
         let blocks = self.blocks(source, settings, input)?;
         let mut gatherer = Gatherer::new(self.query);
-        let mut sink = self.table.begin_insert(&insert_settings(self.query))?;
+        let mut sink = self.table.begin_insert(&insert)?;
         let gathers = sink.as_ref().is_none_or(|sink| sink.prefers_large_blocks());
         let mut written = (0, 0);
         for block in blocks {
@@ -192,11 +198,32 @@ pub(super) fn insert_settings(query: &QueryContext) -> InsertSettings {
     InsertSettings {
         max_partitions_per_insert_block: settings.max_partitions_per_insert_block,
         throw_on_max_partitions_per_insert_block: settings.throw_on_max_partitions_per_insert_block,
-        deduplicates: settings.deduplicate_insert != "disable" && settings.insert_deduplicate,
+        deduplicates: deduplicates(settings),
         insert_deduplication_token: settings.insert_deduplication_token.clone(),
         fsync_after_insert: settings.fsync_after_insert,
         optimize_on_insert: settings.optimize_on_insert,
         threads: query.threads(),
+    }
+}
+
+fn deduplicates(settings: &Settings) -> bool {
+    settings.deduplicate_insert != "disable" && settings.insert_deduplicate
+}
+
+/// Whether the blocks of an INSERT SELECT are deduplicated. A repeated SELECT gives the same blocks only if all its rows
+/// are sorted by all columns; a token names them too.
+fn deduplicates_select(settings: &Settings, is_sorted: bool) -> Result<bool> {
+    let is_stable = is_sorted || !settings.insert_deduplication_token.is_empty();
+    match settings.deduplicate_insert_select.as_str() {
+        "disable" => Ok(false),
+        "force_enable" if is_stable => Ok(true),
+        "force_enable" => bail!(
+            DeduplicationIsNotPossible,
+            "this SELECT may give other blocks each time: add ORDER BY ALL or an insert_deduplication_token, or set \
+             deduplicate_insert_select to 'enable_when_possible'"
+        ),
+        "enable_when_possible" => Ok(is_stable && deduplicates(settings)),
+        _ => Ok(deduplicates(settings)),
     }
 }
 
