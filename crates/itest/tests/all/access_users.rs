@@ -279,6 +279,31 @@ fn mutations_read_nothing_that_is_not_granted() {
 }
 
 #[test]
+fn partitions_and_names_take_no_rows_along() {
+    let world = World::new(&[
+        "CREATE DATABASE own",
+        "CREATE TABLE own.t (a UInt8, b String, secret String) ORDER BY a",
+        "GRANT ALL ON own.* TO reader",
+        "GRANT SELECT(a, b), DROP TABLE, ALTER TABLE ON d.t TO reader",
+    ]);
+    let statements = [
+        "ALTER TABLE own.t ATTACH PARTITION ALL FROM d.t",
+        "ALTER TABLE own.t REPLACE PARTITION ALL FROM d.t",
+        "ALTER TABLE d.t MOVE PARTITION ALL TO TABLE own.t",
+        "RENAME TABLE d.t TO own.u",
+        "EXCHANGE TABLES d.t AND own.t",
+        "CREATE TABLE own.u ORDER BY a AS SELECT * FROM d.t",
+        "INSERT INTO own.t SELECT * FROM d.t",
+    ];
+    statements.iter().for_each(|statement| world.denies(statement));
+    world.server.ask("GRANT SELECT ON d.t TO reader");
+    world.server.ask("CREATE ROW POLICY p ON d.t USING a = 1 TO reader");
+    statements[..5].iter().for_each(|statement| world.denies(statement));
+    world.reads("INSERT INTO own.t SELECT * FROM d.t", "");
+    assert_eq!(world.server.ask("SELECT count() FROM own.t"), "1\n");
+}
+
+#[test]
 fn temporary_tables_open_no_door() {
     let world = World::new(&["GRANT CREATE TEMPORARY TABLE ON *.* TO reader"]);
     let session = |statement: &str| {
