@@ -27,10 +27,11 @@ class Basalt:
     def start(self):
         """Starts the server, connects, and measures what a round trip costs that does nothing."""
         with open(self.log, "wb") as log:
-            command = [self.binary, "server", "--path", self.path, "--http-port", "auto", "--tcp-port", "0", "--postgres-port", "0", "--user-files-path", "/"]
-            self.process = subprocess.Popen(command, stdout=log, stderr=log)
-        self.host = self._address()
-        self.connection = http.client.HTTPConnection(self.host, timeout=ANSWER_SECONDS_MAX)
+            command = [self.binary, "server", "--path", self.path, "--user-files-path", "/"]
+            ports = [f"--{name}-port=auto" for name in ("http", "tcp", "postgres")]
+            self.process = subprocess.Popen(command + ports, stdout=log, stderr=log)
+        self.addresses = self._addresses()
+        self.connection = http.client.HTTPConnection(self.addresses["http"], timeout=ANSWER_SECONDS_MAX)
         self.round_trip = min(self._timed("GET", "/ping", None)[0] for _ in range(PINGS))
 
     def stop(self):
@@ -64,6 +65,23 @@ class Basalt:
         """Seconds from the statement's text to the last byte of its answer, less an empty round trip."""
         return max(0.0, self._run(statement)[0] - self.round_trip)
 
+    def timed_transfer(self, statement, body=b""):
+        """Seconds of a statement with data, or of one whose answer is read and not kept."""
+        target = "/?" + urllib.parse.urlencode({**self.settings, "query": statement})
+        started = time.perf_counter()
+        self.connection.request("POST", target, body)
+        response = self.connection.getresponse()
+        if response.status != 200:
+            raise Failed(response.read().decode(errors="replace").strip())
+        piece = bytearray(1 << 20)
+        while response.readinto(piece):
+            pass
+        return max(0.0, time.perf_counter() - started - self.round_trip)
+
+    def answer(self, statement):
+        """The bytes of an answer."""
+        return self._run(statement)[1]
+
     def rows(self, statement):
         """The answer, a list of texts a row."""
         text = self._run(statement)[1].decode()
@@ -88,13 +106,14 @@ class Basalt:
         answer = response.read()
         return time.perf_counter() - started, response.status, answer
 
-    def _address(self):
+    def _addresses(self):
+        """Host and port by protocol: http, tcp, postgresql."""
         deadline = time.monotonic() + START_SECONDS_MAX
         while time.monotonic() < deadline:
             with open(self.log, encoding="utf-8", errors="replace") as log:
-                found = re.search(r"ready on http://([^/\s]+)/", log.read())
-            if found:
-                return found[1]
+                ready = re.search(r"ready on (.*), its data", log.read())
+            if ready:
+                return dict(re.findall(r"(\w+)://([^/\s]+)/", ready[1]))
             if self.process.poll() is not None:
                 break
             time.sleep(0.01)
