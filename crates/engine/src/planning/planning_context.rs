@@ -125,6 +125,9 @@ impl Catalog for PlanningContext {
             return Ok(self.resolve(system::table(&name.name, &self.query)?));
         }
         if INFORMATION_SCHEMA.contains(&key.database.as_str()) {
+            if is_postgres && let Some(view) = system::postgres::information_view(&name.name, &self.query)? {
+                return Ok(self.resolve(view));
+            }
             let (query, columns) = information_schema::view(&name.name)?;
             return Ok(ResolvedTable::View { query, columns });
         }

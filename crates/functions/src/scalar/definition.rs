@@ -77,6 +77,15 @@ impl Definition {
         }
     }
 
+    /// [`Definition::new`] with a name that matches in any case.
+    pub(super) const fn any_case(
+        name: &'static str,
+        arity: Arity,
+        bind: fn(&Call<'_>) -> Result<Bound>,
+    ) -> Definition {
+        Definition::new(name, arity, bind).case_insensitive()
+    }
+
     pub(super) const fn aliases(mut self, aliases: &'static [&'static str]) -> Definition {
         self.aliases = aliases;
         self

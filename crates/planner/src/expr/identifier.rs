@@ -260,8 +260,11 @@ impl Binder<'_> {
     }
 
     /// The result name of a column. It includes the table if another table or an alias has the same name; of two
-    /// tables the right one gets the qualifier.
+    /// tables the right one gets the qualifier. By Postgres' rules, several columns may have one name.
     pub(crate) fn column_name(&self, column: &ScopeColumn) -> String {
+        if self.session.ctx.postgres.is_some() {
+            return column.name.clone();
+        }
         let Some((at, table)) = column.table.and_then(|at| Some((at, self.scope.tables.get(at)?))) else {
             return column.name.clone();
         };

@@ -39,6 +39,10 @@ const FIXED: &[&str] = &[
     "server_version_num",
 ];
 
+/// The variable that limits the time of a statement, and its value for no limit.
+const STATEMENT_TIMEOUT: &str = "statement_timeout";
+const NO_TIMEOUT: &str = "0";
+
 /// Tells a new client the values of variables.
 pub(super) fn report_all(session: &Session, out: &mut MessageWriter) {
     for name in REPORTED {
@@ -80,7 +84,42 @@ pub(super) fn change(
         let zone = if zone.is_empty() { basalt_base::zone::Zone::system().name() } else { zone };
         return Ok(session.set_postgres_variable(name, Some(zone)));
     }
+    if lower == STATEMENT_TIMEOUT {
+        limit_time(session, value.as_deref())?;
+    }
     Ok(session.set_postgres_variable(name, value.as_deref()))
+}
+
+/// The setting that ends statements in time. A limit that was never set stays the user's own.
+fn limit_time(session: &mut Session, value: Option<&str>) -> Outcome<()> {
+    let before = session.postgres_variable(STATEMENT_TIMEOUT).unwrap_or_default();
+    if value.is_none() && before == NO_TIMEOUT {
+        return Ok(());
+    }
+    let value = value.unwrap_or(NO_TIMEOUT);
+    let Some(seconds) = seconds_of(value) else {
+        let what = format!("invalid value for parameter \"{STATEMENT_TIMEOUT}\": \"{value}\"");
+        return Err(Failure::new(state::INVALID_VALUE, what));
+    };
+    Ok(session.change("max_execution_time", &seconds.to_string())?)
+}
+
+/// `300`, `300ms`, `5 s`, `1min` in seconds; a number alone means milliseconds.
+fn seconds_of(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let unit_at = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit_at);
+    let in_unit = match unit {
+        "us" => 1e-6,
+        "" | "ms" => 1e-3,
+        "s" => 1.0,
+        "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return None,
+    };
+    let number: f64 = number.trim().parse().ok()?;
+    (number.is_finite() && number >= 0.0).then_some(number * in_unit)
 }
 
 /// The value as it is kept, if the server can work by it.
@@ -161,8 +200,11 @@ async fn set_setting(client: &mut Client, name: &str, value: Option<&str>) -> Re
 
 /// The columns of `SHOW name`.
 pub(super) fn shown_columns(name: &str) -> Vec<String> {
-    let columns: &[&str] =
-        if name.eq_ignore_ascii_case("all") { &["name", "setting", "description"] } else { &[name] };
+    let spelled = REPORTED.iter().find(|known| known.eq_ignore_ascii_case(name)).copied();
+    let columns: &[&str] = match name.eq_ignore_ascii_case("all") {
+        true => &["name", "setting", "description"],
+        false => &[spelled.unwrap_or(name)],
+    };
     columns.iter().map(|column| (*column).to_owned()).collect()
 }
 
@@ -180,4 +222,16 @@ pub(super) fn show(session: &Session, name: &str) -> Outcome<Answer> {
         return Err(Failure::new(state::UNKNOWN_VARIABLE, what));
     };
     Ok(Answer { tag: "SHOW".to_owned(), columns, rows: vec![vec![value]] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_in_milliseconds_or_in_its_unit() {
+        let found = ["300", "300ms", "5 s", "1min", "0", "x", "-1", "5 weeks", "inf"].map(seconds_of);
+        let expected = [Some(0.3), Some(0.3), Some(5.0), Some(60.0), Some(0.0), None, None, None, None];
+        assert_eq!(found, expected);
+    }
 }

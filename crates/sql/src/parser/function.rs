@@ -95,6 +95,7 @@ impl Cursor<'_> {
         match word.as_str() {
             "CAST" => self.parse_cast().map(Some),
             "COLUMNS" => self.parse_columns().map(Some),
+            "EXTRACT" if self.is_postgres() => self.try_postgres_extract(),
             "EXTRACT" => self.try_extract(),
             "SUBSTRING" | "SUBSTR" => self.parse_substring().map(Some),
             "TRIM" => self.try_trim(),

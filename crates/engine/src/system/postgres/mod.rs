@@ -1,12 +1,13 @@
-//! The database `pg_catalog`: what clients of the Postgres interface ask about tables, types and the session.
+//! The databases `pg_catalog` and `information_schema`: what clients of the Postgres interface ask about tables, types and the session.
 //!
-//! `relations.txt` has the columns of PostgreSQL 15's relations. A relation without a file of
+//! `relations.txt` and `information_schema.txt` have the columns of PostgreSQL 15's relations. A relation without a file of
 //! rows here is empty. To add rows: a function in a file of its subject, and its line in [`registry`].
 
 mod attributes;
 mod cells;
 mod classes;
 mod fixed;
+mod information;
 mod keys;
 mod objects;
 mod registry;
@@ -15,5 +16,5 @@ mod relations;
 mod schemas;
 mod settings;
 
-pub(crate) use registry::{has_table, table};
+pub(crate) use registry::{has_table, information_view, table};
 pub(crate) use relations::QueryRelations;

@@ -7,7 +7,7 @@ use super::relation;
 use super::schemas::namespace_oid;
 use crate::catalog::CatalogObject;
 use crate::execution::Execution;
-use crate::names::{PG_CATALOG, SYSTEM};
+use crate::names::SYSTEM;
 use crate::system::registry::described;
 use crate::tables::{ColumnDefinition, Table};
 
@@ -70,7 +70,7 @@ pub(super) fn all(query: &Execution) -> Vec<Relation> {
             type_oid: Some(column.type_oid),
             ..plain(column.name, column.sql_type())
         });
-        relations.push(simple(query, known.oid, PG_CATALOG, known.name, known.is_view, columns.collect()));
+        relations.push(simple(query, known.oid, known.schema, known.name, known.is_view, columns.collect()));
     }
     relations
 }

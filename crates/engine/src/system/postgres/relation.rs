@@ -1,12 +1,16 @@
-//! The relations of `pg_catalog`: their columns, as PostgreSQL 15 has them.
+//! The relations of `pg_catalog` and `information_schema`: their columns, as PostgreSQL 15 has them.
 
 use std::sync::LazyLock;
 
 use basalt_base::{Column, Columns, SqlType};
 
+use crate::names::PG_CATALOG;
 use crate::postgres_type as types;
 
-/// The first number of views, which have none in `relations.txt`.
+/// The views of standard SQL. ClickHouse's views of this name have other columns.
+pub(super) const INFORMATION_SCHEMA: &str = "information_schema";
+
+/// The first number of views, which have none in the files.
 const VIEWS: u32 = 12_000;
 
 /// Digits of a second in a `timestamptz`.
@@ -14,6 +18,7 @@ const TIMESTAMP_DIGITS: u8 = 6;
 
 /// One relation of the catalog.
 pub(super) struct CatalogRelation {
+    pub(super) schema: &'static str,
     pub(super) name: &'static str,
     pub(super) oid: u32,
     pub(super) is_view: bool,
@@ -29,17 +34,23 @@ pub(super) struct CatalogColumn {
 }
 
 static RELATIONS: LazyLock<Vec<CatalogRelation>> = LazyLock::new(|| {
-    let lines = include_str!("relations.txt").lines().zip(VIEWS..);
-    lines.filter_map(|(line, number)| parse(line, number)).collect()
+    let lines = FILES.iter().flat_map(|(schema, text)| text.lines().map(|line| (*schema, line)));
+    lines.zip(VIEWS..).filter_map(|((schema, line), number)| parse(schema, line, number)).collect()
 });
+
+/// The schemas and their relations, one in a line.
+const FILES: &[(&str, &str)] = &[
+    (PG_CATALOG, include_str!("relations.txt")),
+    (INFORMATION_SCHEMA, include_str!("information_schema.txt")),
+];
 
 /// Every relation, by name.
 pub(super) fn all() -> &'static [CatalogRelation] {
     &RELATIONS
 }
 
-pub(super) fn find(name: &str) -> Option<&'static CatalogRelation> {
-    RELATIONS.iter().find(|relation| relation.name == name)
+pub(super) fn find(schema: &str, name: &str) -> Option<&'static CatalogRelation> {
+    RELATIONS.iter().find(|relation| relation.schema == schema && relation.name == name)
 }
 
 impl CatalogRelation {
@@ -75,7 +86,7 @@ fn scalar(name: &str) -> SqlType {
     }
 }
 
-fn parse(line: &'static str, number: u32) -> Option<CatalogRelation> {
+fn parse(schema: &'static str, line: &'static str, number: u32) -> Option<CatalogRelation> {
     let mut words = line.split(' ');
     let (name, oid) = (words.next()?, words.next()?);
     let columns = words.map(|word| {
@@ -85,7 +96,8 @@ fn parse(line: &'static str, number: u32) -> Option<CatalogRelation> {
         Some(CatalogColumn { name, type_oid, nullable })
     });
     let columns = columns.collect::<Option<Vec<_>>>()?;
-    Some(CatalogRelation { name, oid: oid.parse().unwrap_or(number), is_view: oid == "view", columns })
+    let is_view = oid == "view";
+    Some(CatalogRelation { schema, name, oid: oid.parse().unwrap_or(number), is_view, columns })
 }
 
 #[cfg(test)]
@@ -94,8 +106,8 @@ mod tests {
 
     #[test]
     fn every_line_is_a_relation() {
-        assert_eq!(all().len(), include_str!("relations.txt").lines().count());
-        let class = find("pg_class").expect("a relation");
+        assert_eq!(all().len(), FILES.iter().map(|(_, text)| text.lines().count()).sum::<usize>());
+        let class = find(PG_CATALOG, "pg_class").expect("a relation");
         assert_eq!((class.oid, class.columns[1].sql_type()), (1259, SqlType::String));
     }
 }

@@ -37,7 +37,8 @@ impl QueryRelations {
             Some((schema, name)) => (Some(unquoted(schema)), unquoted(name)),
             None => (None, unquoted(name)),
         };
-        if let (None | Some(PG_CATALOG), Some(known)) = (schema.as_deref(), relation::find(&name)) {
+        if let (None | Some(PG_CATALOG), Some(known)) = (schema.as_deref(), relation::find(PG_CATALOG, &name))
+        {
             return Some(known.oid);
         }
         let schema = match schema.as_deref() {
@@ -113,9 +114,17 @@ impl Relations for QueryRelations {
             ObjectText::Constraint => keys
                 .find(|(_, key)| key.constraint_oid == oid)
                 .map(|(_, key)| format!("PRIMARY KEY ({})", key.texts.join(", "))),
-            ObjectText::Index => keys
-                .find(|(_, key)| key.index_oid == oid)
-                .map(|(relation, key)| index_definition(relation, key)),
+            ObjectText::Index => {
+                keys.find(|(_, key)| key.index_oid == oid).and_then(|(relation, key)| match usize::try_from(
+                    position,
+                )
+                .ok()?
+                .checked_sub(1)
+                {
+                    None => Some(index_definition(relation, key)),
+                    Some(column) => key.texts.get(column).cloned(),
+                })
+            }
             ObjectText::View => self.find(oid)?.query.clone(),
         }
     }

@@ -1,6 +1,7 @@
 //! `pg_namespace`, `pg_database`, and who owns them.
 
 use super::cells::{Cell, Row};
+use super::relation;
 use crate::execution::Execution;
 use crate::names::{INFORMATION_SCHEMA, PG_CATALOG};
 
@@ -31,7 +32,7 @@ fn databases(query: &Execution) -> Vec<String> {
 /// The namespaces: every database, and those of the catalog.
 pub(super) fn namespaces(query: &Execution) -> Vec<(u32, String)> {
     let mut names = databases(query);
-    names.extend([PG_CATALOG, "information_schema"].map(str::to_owned));
+    names.extend([PG_CATALOG, relation::INFORMATION_SCHEMA].map(str::to_owned));
     names.into_iter().map(|name| (namespace_oid(query, &name), name)).collect()
 }
 

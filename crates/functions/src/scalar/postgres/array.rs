@@ -1,5 +1,5 @@
-//! `array_length`, `array_lower`, `array_upper`, `array_ndims`, `array_to_string`, `string_to_array`: arrays by
-//! Postgres' rules.
+//! `array_length`, `array_lower`, `array_upper`, `array_ndims`, `array_to_string`, `string_to_array`, `parse_ident`:
+//! arrays by Postgres' rules.
 //!
 //! Syntax: `array_length(array, dimension)` is NULL for an empty array; `array_to_string(array, separator [, null])`.
 
@@ -16,29 +16,38 @@ use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Arity, Bound, LowCardinality, Operand};
 
 pub(super) static ARRAY_LENGTH: Definition =
-    Definition::new("array_length", Arity::Exactly(2), |call| bounds(call, |length| length))
+    Definition::any_case("array_length", Arity::Exactly(2), |call| bounds(call, |length| length))
         .aliases(&["array_upper"])
         .sees_null()
         .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static ARRAY_LOWER: Definition =
-    Definition::new("array_lower", Arity::Exactly(2), |call| bounds(call, |_| 1))
+    Definition::any_case("array_lower", Arity::Exactly(2), |call| bounds(call, |_| 1))
         .sees_null()
         .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static ARRAY_DIMS: Definition =
-    Definition::new("array_ndims", Arity::Exactly(1), |call| bounds(call, |_| 1))
+    Definition::any_case("array_ndims", Arity::Exactly(1), |call| bounds(call, |_| 1))
         .sees_null()
         .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static ARRAY_TO_STRING: Definition =
-    Definition::new("array_to_string", Arity::Between(2, 3), bind_array_to_string)
+    Definition::any_case("array_to_string", Arity::Between(2, 3), bind_array_to_string)
         .sees_null()
         .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static STRING_TO_ARRAY: Definition =
-    Definition::new("string_to_array", Arity::Exactly(2), |_| Ok(bind_string_to_array()))
+    Definition::any_case("string_to_array", Arity::Exactly(2), |_| Ok(bind_string_to_array()))
         .low_cardinality(LowCardinality::Dropped);
+
+/// The parts of a name with points between, without their quotes.
+pub(super) static PARSE_IDENT: Definition = Definition::any_case("parse_ident", Arity::Between(1, 2), |_| {
+    Ok(Bound::of(SqlType::array_of(SqlType::String), |operands: &[Operand], rows| {
+        let names = Column::of(&operands[0])?;
+        Ok(lists((0..rows).map(|row| parts_of_name(&names.text(row).unwrap_or_default()))))
+    }))
+})
+.low_cardinality(LowCardinality::Dropped);
 
 /// A number of the length of each array; NULL for an empty one and for NULL.
 fn bounds(call: &Call<'_>, number: fn(i64) -> i64) -> Result<Bound> {
@@ -105,20 +114,46 @@ fn joined(element: &SqlType, list: &ArrayRef, separator: &str, null: Option<Stri
 fn bind_string_to_array() -> Bound {
     Bound::of(SqlType::array_of(SqlType::String), move |operands: &[Operand], rows| {
         let (texts, separators) = (Column::of(&operands[0])?, Column::of(&operands[1])?);
-        let (mut lengths, mut parts) = (Vec::with_capacity(rows), Vec::new());
-        for row in 0..rows {
-            let (text, separator) =
-                (texts.text(row).unwrap_or_default(), separators.text(row).unwrap_or_default());
-            let before = parts.len();
-            if separator.is_empty() {
-                parts.push(text);
-            } else if !text.is_empty() {
-                parts.extend(text.split(&separator).map(str::to_owned));
+        let parts = |row| {
+            let text = texts.text(row).unwrap_or_default();
+            match separators.text(row).unwrap_or_default() {
+                separator if separator.is_empty() => vec![text],
+                _ if text.is_empty() => Vec::new(),
+                separator => text.split(&separator).map(str::to_owned).collect(),
             }
-            lengths.push(parts.len() - before);
-        }
-        let values = BinaryViewArray::from_iter_values(parts);
-        let offsets = OffsetBuffer::from_lengths(lengths);
-        Ok(Arc::new(ListArray::new(SqlType::String.element_field(), offsets, Arc::new(values), None)))
+        };
+        Ok(lists((0..rows).map(parts)))
     })
+}
+
+/// Arrays of texts.
+fn lists(rows: impl Iterator<Item = Vec<String>>) -> Arc<ListArray> {
+    let (mut lengths, mut values) = (Vec::new(), Vec::new());
+    for row in rows {
+        lengths.push(row.len());
+        values.extend(row);
+    }
+    let values = Arc::new(BinaryViewArray::from_iter_values(values));
+    Arc::new(ListArray::new(
+        SqlType::String.element_field(),
+        OffsetBuffer::from_lengths(lengths),
+        values,
+        None,
+    ))
+}
+
+/// `a."b.c"` as `a` and `b.c`.
+fn parts_of_name(name: &str) -> Vec<String> {
+    let (mut parts, mut part, mut is_quoted) = (Vec::new(), String::new(), false);
+    let mut letters = name.trim().chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' if is_quoted && letters.next_if_eq(&'"').is_some() => part.push('"'),
+            '"' => is_quoted = !is_quoted,
+            '.' if !is_quoted => parts.push(std::mem::take(&mut part)),
+            _ => part.push(letter),
+        }
+    }
+    parts.push(part);
+    parts
 }

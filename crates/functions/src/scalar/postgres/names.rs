@@ -18,7 +18,7 @@ use crate::scalar::{Arity, Bound, LowCardinality, Operand, Volatility};
 macro_rules! object_types {
     ($($static:ident $name:literal [$($alias:literal),*] $kind:ident;)+) => { $(
         pub(super) static $static: Definition =
-            Definition::new($name, Arity::Exactly(1), |call| bind(call, ObjectKind::$kind))
+            Definition::any_case($name, Arity::Exactly(1), |call| bind(call, ObjectKind::$kind))
                 .aliases(&[$($alias),*])
                 .sees_null()
                 .low_cardinality(LowCardinality::Dropped)
@@ -34,7 +34,7 @@ object_types! {
 }
 
 /// A function is known by its name alone.
-pub(super) static REGPROC: Definition = Definition::new("regproc", Arity::Exactly(1), |_| {
+pub(super) static REGPROC: Definition = Definition::any_case("regproc", Arity::Exactly(1), |_| {
     Ok(texts(|args, row| {
         let name = args[0].text(row).or_else(|| args[0].integer(row).map(|number| number.to_string()))?;
         Some(name.strip_prefix("pg_catalog.").map(str::to_owned).unwrap_or(name))
@@ -44,7 +44,7 @@ pub(super) static REGPROC: Definition = Definition::new("regproc", Arity::Exactl
 .sees_null()
 .low_cardinality(LowCardinality::Dropped);
 
-pub(super) static FORMAT_TYPE: Definition = Definition::new("format_type", Arity::Exactly(2), |call| {
+pub(super) static FORMAT_TYPE: Definition = Definition::any_case("format_type", Arity::Exactly(2), |call| {
     let relations = Arc::clone(&call.context.relations);
     Ok(texts(move |args, row| {
         let oid = args[0].oid(row)?;
@@ -57,7 +57,7 @@ pub(super) static FORMAT_TYPE: Definition = Definition::new("format_type", Arity
 .volatility(Volatility::Stable);
 
 pub(super) static PG_GET_USERBYID: Definition =
-    Definition::new("pg_get_userbyid", Arity::Exactly(1), |call| {
+    Definition::any_case("pg_get_userbyid", Arity::Exactly(1), |call| {
         let relations = Arc::clone(&call.context.relations);
         Ok(texts(move |args, row| {
             let oid = args[0].oid(row)?;

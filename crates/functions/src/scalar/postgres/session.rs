@@ -17,7 +17,7 @@ use crate::scalar::{Arity, Bound, LowCardinality, Operand, Volatility};
 const TRANSACTION: i64 = 1;
 
 pub(super) static CURRENT_SCHEMAS: Definition =
-    Definition::new("current_schemas", Arity::Exactly(1), |call| {
+    Definition::any_case("current_schemas", Arity::Exactly(1), |call| {
         let relations = Arc::clone(&call.context.relations);
         Ok(Bound::of(SqlType::array_of(SqlType::String), move |operands: &[Operand], rows| {
             let implied = Column::of(&operands[0])?;
@@ -44,7 +44,7 @@ fn implied_schemas(operand: &Operand, column: &Column) -> bool {
 }
 
 pub(super) static CURRENT_SETTING: Definition =
-    Definition::new("current_setting", Arity::Between(1, 2), |call| {
+    Definition::any_case("current_setting", Arity::Between(1, 2), |call| {
         let relations = Arc::clone(&call.context.relations);
         Ok(texts(move |args, row| args[0].text(row).and_then(|name| relations.variable(&name))))
     })
@@ -53,23 +53,26 @@ pub(super) static CURRENT_SETTING: Definition =
     .volatility(Volatility::Stable);
 
 pub(super) static SET_CONFIG: Definition =
-    Definition::new("set_config", Arity::Exactly(3), |_| Ok(texts(|args, row| args[1].text(row))))
+    Definition::any_case("set_config", Arity::Exactly(3), |_| Ok(texts(|args, row| args[1].text(row))))
         .sees_null()
         .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static PG_CLIENT_ENCODING: Definition =
-    Definition::new("pg_client_encoding", Arity::Exactly(0), |_| Ok(texts(|_, _| Some("UTF8".to_owned()))))
-        .sees_null();
+    Definition::any_case("pg_client_encoding", Arity::Exactly(0), |_| {
+        Ok(texts(|_, _| Some("UTF8".to_owned())))
+    })
+    .sees_null();
 
-pub(super) static PG_BACKEND_PID: Definition = Definition::new("pg_backend_pid", Arity::Exactly(0), |_| {
-    let process = i32::try_from(std::process::id()).unwrap_or(i32::MAX);
-    Ok(Bound::of(SqlType::Int32, move |_: &[Operand], rows| {
-        Ok(Arc::new(Int32Array::from_value(process, rows)))
-    }))
-})
-.volatility(Volatility::Stable);
+pub(super) static PG_BACKEND_PID: Definition =
+    Definition::any_case("pg_backend_pid", Arity::Exactly(0), |_| {
+        let process = i32::try_from(std::process::id()).unwrap_or(i32::MAX);
+        Ok(Bound::of(SqlType::Int32, move |_: &[Operand], rows| {
+            Ok(Arc::new(Int32Array::from_value(process, rows)))
+        }))
+    })
+    .volatility(Volatility::Stable);
 
-pub(super) static TXID_CURRENT: Definition = Definition::new("txid_current", Arity::Exactly(0), |_| {
+pub(super) static TXID_CURRENT: Definition = Definition::any_case("txid_current", Arity::Exactly(0), |_| {
     Ok(Bound::of(SqlType::Int64, move |_: &[Operand], rows| {
         Ok(Arc::new(Int64Array::from_value(TRANSACTION, rows)))
     }))

@@ -19,24 +19,25 @@ const UTF8: i64 = 6;
 /// A size is shown in a unit as long as it has less than this many of it.
 const UNIT_MAX: i64 = 10_240;
 
-pub(super) static QUOTE_IDENT: Definition = Definition::new("quote_ident", Arity::Exactly(1), |_| {
+pub(super) static QUOTE_IDENT: Definition = Definition::any_case("quote_ident", Arity::Exactly(1), |_| {
     Ok(texts(|args, row| args[0].text(row).map(|name| quoted_name(&name))))
 })
 .sees_null()
 .low_cardinality(LowCardinality::Dropped);
 
-pub(super) static QUOTE_LITERAL: Definition = Definition::new("quote_literal", Arity::Exactly(1), |_| {
-    Ok(texts(|args, row| {
-        let text = args[0].text(row).or_else(|| args[0].integer(row).map(|number| number.to_string()))?;
-        Some(format!("'{}'", text.replace('\'', "''")))
-    }))
-})
-.aliases(&["quote_nullable"])
-.sees_null()
-.low_cardinality(LowCardinality::Dropped);
+pub(super) static QUOTE_LITERAL: Definition =
+    Definition::any_case("quote_literal", Arity::Exactly(1), |_| {
+        Ok(texts(|args, row| {
+            let text = args[0].text(row).or_else(|| args[0].integer(row).map(|number| number.to_string()))?;
+            Some(format!("'{}'", text.replace('\'', "''")))
+        }))
+    })
+    .aliases(&["quote_nullable"])
+    .sees_null()
+    .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static PG_ENCODING_TO_CHAR: Definition =
-    Definition::new("pg_encoding_to_char", Arity::Exactly(1), |_| {
+    Definition::any_case("pg_encoding_to_char", Arity::Exactly(1), |_| {
         Ok(texts(|args, row| {
             args[0].integer(row).map(|number| if number == UTF8 { "UTF8".to_owned() } else { String::new() })
         }))
@@ -44,14 +45,15 @@ pub(super) static PG_ENCODING_TO_CHAR: Definition =
     .sees_null()
     .low_cardinality(LowCardinality::Dropped);
 
-pub(super) static PG_SIZE_PRETTY: Definition = Definition::new("pg_size_pretty", Arity::Exactly(1), |_| {
-    Ok(texts(|args, row| args[0].integer(row).map(pretty)))
-})
-.sees_null()
-.low_cardinality(LowCardinality::Dropped);
+pub(super) static PG_SIZE_PRETTY: Definition =
+    Definition::any_case("pg_size_pretty", Arity::Exactly(1), |_| {
+        Ok(texts(|args, row| args[0].integer(row).map(pretty)))
+    })
+    .sees_null()
+    .low_cardinality(LowCardinality::Dropped);
 
 /// The name of the type in ClickHouse's spelling.
-pub(super) static PG_TYPEOF: Definition = Definition::new("pg_typeof", Arity::Exactly(1), |call| {
+pub(super) static PG_TYPEOF: Definition = Definition::any_case("pg_typeof", Arity::Exactly(1), |call| {
     let name = call.args[0].ty.stripped().to_string();
     Ok(texts(move |_, _| Some(name.clone())))
 })
@@ -60,7 +62,7 @@ pub(super) static PG_TYPEOF: Definition = Definition::new("pg_typeof", Arity::Ex
 
 /// `{"key" : value, ..}` as text; the arguments are keys and values in turn.
 pub(super) static JSON_BUILD_OBJECT: Definition =
-    Definition::new("json_build_object", Arity::AtLeast(0), |call| {
+    Definition::any_case("json_build_object", Arity::AtLeast(0), |call| {
         let types: Vec<SqlType> = call.args.iter().map(|arg| arg.ty.clone()).collect();
         Ok(Bound::of(SqlType::String, move |operands: &[Operand], rows| {
             let settings = TextSettings::default();

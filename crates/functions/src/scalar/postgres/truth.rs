@@ -13,7 +13,7 @@ use crate::scalar::definition::Definition;
 use crate::scalar::{Arity, Bound, LowCardinality, Operand, Volatility};
 
 pub(super) static PG_TABLE_IS_VISIBLE: Definition =
-    Definition::new("pg_table_is_visible", Arity::Exactly(1), |call| {
+    Definition::any_case("pg_table_is_visible", Arity::Exactly(1), |call| {
         let relations = Arc::clone(&call.context.relations);
         Ok(Bound::of(SqlType::Bool, move |operands: &[Operand], rows| {
             let oids = Column::of(&operands[0])?;
@@ -25,7 +25,7 @@ pub(super) static PG_TABLE_IS_VISIBLE: Definition =
     .volatility(Volatility::Stable);
 
 pub(super) static ALWAYS: Definition =
-    Definition::new("pg_type_is_visible", Arity::Between(1, 4), |_| Ok(truth(true)))
+    Definition::any_case("pg_type_is_visible", Arity::Between(1, 4), |_| Ok(truth(true)))
         .aliases(&[
             "pg_function_is_visible",
             "pg_operator_is_visible",
@@ -52,7 +52,7 @@ pub(super) static ALWAYS: Definition =
         .low_cardinality(LowCardinality::Dropped);
 
 pub(super) static NEVER: Definition =
-    Definition::new("pg_is_in_recovery", Arity::Between(0, 2), |_| Ok(truth(false)))
+    Definition::any_case("pg_is_in_recovery", Arity::Between(0, 2), |_| Ok(truth(false)))
         .aliases(&[
             "pg_is_other_temp_schema",
             "row_security_active",

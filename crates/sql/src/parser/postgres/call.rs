@@ -3,7 +3,9 @@
 use crate::ast::{Expr, FunctionCall, Lambda, Literal, OrderBy, SelectItem};
 use crate::parser::cursor::{Cursor, Parsed};
 
+use super::format::formatted;
 use super::table_function::series;
+use super::time::MICROSECONDS;
 use super::type_name::call;
 
 /// Names in lower case and the functions that they mean.
@@ -63,6 +65,28 @@ impl Cursor<'_> {
                 let ty = "Array(Tuple(x Int16, n UInt32))";
                 let named = call("CAST", vec![numbered, Expr::Literal(Literal::String(ty.into()))]);
                 call("arrayJoin", vec![named])
+            }
+            // The words of this grammar are no list.
+            ("pg_get_keywords", 0) => {
+                let ty = Expr::Literal(Literal::String(b"Array(String)".to_vec()));
+                call("arrayJoin", vec![call("CAST", vec![Expr::Array(Vec::new()), ty])])
+            }
+            ("pg_postmaster_start_time", 0) => {
+                call("subtractSeconds", vec![call("now", Vec::new()), call("uptime", Vec::new())])
+            }
+            ("to_timestamp", 1) => {
+                let count = Expr::Binary {
+                    op: crate::ast::BinaryOp::Multiply,
+                    left: Box::new(written.args.swap_remove(0)),
+                    right: Box::new(Expr::Literal(Literal::UInt(MICROSECONDS))),
+                };
+                let zone = Expr::Literal(Literal::String(b"UTC".to_vec()));
+                call("fromUnixTimestamp64Micro", vec![call("toInt64", vec![count]), zone])
+            }
+            ("format", _) => formatted(written),
+            ("timezone", 2) => {
+                written.args.reverse();
+                call("toTimeZone", written.args)
             }
             ("array_agg", 1) => gathered(written, order),
             ("string_agg", 2) => {

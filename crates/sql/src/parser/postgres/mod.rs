@@ -6,6 +6,7 @@ mod call;
 mod column_name;
 mod command;
 mod copy;
+mod format;
 mod insert;
 mod known;
 mod operand;
@@ -15,6 +16,7 @@ mod query;
 mod state;
 mod table_function;
 mod table_key;
+mod time;
 mod type_name;
 
 pub(super) use call::zip_sets;

@@ -15,6 +15,7 @@ const CALLS: &[(&str, &str)] = &[
     ("CURRENT_USER", "currentUser"),
     ("CURRENT_ROLE", "currentUser"),
     ("SESSION_USER", "currentUser"),
+    ("USER", "currentUser"),
     ("CURRENT_CATALOG", "currentDatabase"),
     ("CURRENT_SCHEMA", "currentDatabase"),
 ];
@@ -38,6 +39,9 @@ impl Cursor<'_> {
             let query = self.parse_query()?;
             self.expect_symbol(Symbol::CloseParen)?;
             return Ok(Some(array_of_query(query)));
+        }
+        if self.starts_timestamp() {
+            return self.parse_timestamp_string().map(Some);
         }
         let in_catalog = self.is_one_of(&["pg_catalog", "information_schema"])
             && self.is_symbol_at(1, Symbol::Dot)

@@ -1,4 +1,4 @@
-//! Operators: patterns, `OPERATOR(..)`, `= ANY (..)`, IS TRUE.
+//! Operators: patterns, `OPERATOR(..)`, `= ANY (..)`, IS TRUE, AT TIME ZONE.
 
 use crate::ast::{BinaryOp, Expr, Lambda, Literal, Query, UnaryOp};
 use crate::lexer::{Symbol, TokenKind};
@@ -21,12 +21,15 @@ pub(in crate::parser) enum PostgresOperator {
     Is { truth: bool, negated: bool },
     /// `IS [NOT] UNKNOWN`, ISNULL, NOTNULL.
     IsUnknown { negated: bool },
+    /// `x AT TIME ZONE 'UTC'`.
+    AtTimeZone,
 }
 
 impl PostgresOperator {
     pub(in crate::parser) fn power(self) -> u8 {
         match self {
             PostgresOperator::Is { .. } | PostgresOperator::IsUnknown { .. } => power::IS_NULL,
+            PostgresOperator::AtTimeZone => power::MINUS,
             _ => power::CONCAT,
         }
     }
@@ -47,6 +50,7 @@ impl Cursor<'_> {
             ("IS NOT UNKNOWN", PostgresOperator::IsUnknown { negated: true }),
             ("ISNULL", PostgresOperator::IsUnknown { negated: false }),
             ("NOTNULL", PostgresOperator::IsUnknown { negated: true }),
+            ("AT TIME ZONE", PostgresOperator::AtTimeZone),
         ];
         if let Some((phrase, op)) = IS.iter().find(|(phrase, _)| self.is_phrase(phrase)) {
             return Some((*op, phrase.split(' ').count()));
@@ -97,6 +101,10 @@ impl Cursor<'_> {
                 Expr::Binary { op, left: operand, right }
             }
             PostgresOperator::IsUnknown { negated } => Expr::IsNull { operand, negated },
+            PostgresOperator::AtTimeZone => {
+                let zone = self.parse_power(power::MINUS + 1)?;
+                call("toTimeZone", vec![*operand, zone])
+            }
         })
     }
 
@@ -124,11 +132,8 @@ impl Cursor<'_> {
         let is_all = self.is_word("ALL");
         self.take();
         self.expect_symbol(Symbol::OpenParen)?;
-        let list = if self.is_query_at(0) {
-            Expr::Subquery(Box::new(self.parse_query()?))
-        } else {
-            self.parse_expr()?
-        };
+        let is_query = self.is_query_at(0);
+        let list = if is_query { Expr::Subquery(Box::new(self.parse_query()?)) } else { self.parse_expr()? };
         self.expect_symbol(Symbol::CloseParen)?;
         let operand = Box::new(left);
         if let Some(number) = unknown_parameter(&list) {
@@ -138,7 +143,13 @@ impl Cursor<'_> {
         let negated = match (op, is_all) {
             (BinaryOp::Equals, false) => false,
             (BinaryOp::NotEquals, true) => true,
-            _ => return Ok(compared_with_each(*operand, op, list, is_all)),
+            _ => {
+                let list = match list {
+                    Expr::Subquery(query) if is_query => array_of_query(*query),
+                    other => other,
+                };
+                return Ok(compared_with_each(*operand, op, list, is_all));
+            }
         };
         Ok(match list {
             Expr::Array(elements) => {
@@ -149,7 +160,9 @@ impl Cursor<'_> {
                 let elements = elements.map(|element| Expr::Literal(Literal::String(element))).collect();
                 Expr::In { operand, right: Box::new(Expr::Tuple(elements)), negated, global: false }
             }
-            query @ Expr::Subquery(_) => Expr::In { operand, right: Box::new(query), negated, global: false },
+            query @ Expr::Subquery(_) if is_query => {
+                Expr::In { operand, right: Box::new(query), negated, global: false }
+            }
             list => {
                 let found = call("has", vec![list, *operand]);
                 if negated { not(found) } else { found }
@@ -165,7 +178,6 @@ fn compared_with_each(left: Expr, op: BinaryOp, list: Expr, is_all: bool) -> Exp
             let elements = array_elements(&text).into_iter();
             Expr::Array(elements.map(|element| Expr::Literal(Literal::String(element))).collect())
         }
-        Expr::Subquery(query) => array_of_query(*query),
         other => other,
     };
     let element = "element".to_owned();

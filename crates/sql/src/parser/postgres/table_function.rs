@@ -4,8 +4,15 @@ use crate::ast::{Expr, FunctionCall, Ident, Query, Select, SelectItem, SetExpr, 
 use crate::lexer::Symbol;
 use crate::parser::cursor::{Cursor, Parsed};
 
-/// Functions that [`Cursor::meaning_of_call`] makes rows of.
-const SETS: &[&str] = &["unnest", "generate_series", "generate_subscripts", "_pg_expandarray"];
+/// Functions that [`Cursor::meaning_of_call`] makes rows of, and one that is a single row.
+const SETS: &[&str] = &[
+    "unnest",
+    "generate_series",
+    "generate_subscripts",
+    "_pg_expandarray",
+    "pg_get_keywords",
+    "string_to_array",
+];
 
 impl Cursor<'_> {
     /// A set of rows, with its alias; `None` if another table comes next.
@@ -28,7 +35,10 @@ impl Cursor<'_> {
         let alias = self.parse_alias()?;
         let has_columns = alias.is_some() && self.is_symbol(Symbol::OpenParen);
         let columns = if has_columns { self.parse_parenthesized(Cursor::parse_ident)? } else { Vec::new() };
-        let column = columns.first().cloned().or_else(|| alias.clone()).unwrap_or(name);
+        let column = match name.as_str() {
+            "pg_get_keywords" => "word".to_owned(),
+            _ => columns.first().cloned().or_else(|| alias.clone()).unwrap_or(name),
+        };
         let rows = self.meaning_of_call(call);
         Ok(Some(TableFactor::Subquery { query: Box::new(query_of(rows, column)), alias }))
     }

@@ -58,6 +58,9 @@ fn comparisons_with_any_element_are_memberships() {
     check("SELECT a WHERE a = ANY('{r,p}')", "SELECT a WHERE a IN ('r', 'p')");
     check("SELECT a WHERE a = ANY(ARRAY[1, 2])", "SELECT a WHERE a IN (1, 2)");
     check("SELECT a WHERE a <> ALL(b)", "SELECT a WHERE NOT has(b, a)");
+    check("SELECT a WHERE a = ANY(SELECT b)", "SELECT a WHERE a IN (SELECT b)");
+    let gathered = "(SELECT groupArray(element) AS `array` FROM (SELECT b) AS elements (element))";
+    check("SELECT a WHERE a = ANY(ARRAY(SELECT b))", &format!("SELECT a WHERE has({gathered}, a)"));
 }
 
 #[test]
@@ -172,4 +175,41 @@ fn columns_of_a_key_have_no_null() {
         "CREATE TABLE t (a int8 PRIMARY KEY, b text)",
         "CREATE TABLE t (a Int64, b Nullable(String)) PRIMARY KEY a",
     );
+}
+
+#[test]
+fn times_become_calls() {
+    check("SELECT a WHERE extract(hour FROM t) = 1", "SELECT a WHERE toHour(t) = 1");
+    check(
+        "SELECT a WHERE EXTRACT('epoch' FROM t) = 1",
+        "SELECT a WHERE toUnixTimestamp64Micro(toDateTime64(t, 6)) / 1000000 = 1",
+    );
+    check("SELECT a WHERE extract(dow FROM t) = 0", "SELECT a WHERE toDayOfWeek(t) % 7 = 0");
+    check("SELECT a WHERE t AT TIME ZONE 'UTC' > b", "SELECT a WHERE toTimeZone(t, 'UTC') > b");
+    check(
+        "SELECT a WHERE t >= timestamp with time zone '2024-01-01'",
+        "SELECT a WHERE t >= CAST('2024-01-01' AS Nullable(DateTime64(6, 'UTC')))",
+    );
+}
+
+#[test]
+fn unknown_fields_of_a_time_are_refused() {
+    parse_postgres(b"SELECT extract(aeon FROM t)", &[]).expect_err("no such field");
+}
+
+#[test]
+fn columns_of_types_with_digits_accept_null() {
+    check(
+        "CREATE TABLE t (n numeric(9,2), at timestamptz, d Decimal(9, 2)) ENGINE = Memory",
+        "CREATE TABLE t (n Nullable(Decimal(9, 2)), at Nullable(DateTime64(6, 'UTC')), d Decimal(9, 2)) ENGINE = Memory",
+    );
+}
+
+#[test]
+fn patterns_of_format_become_texts() {
+    check(
+        "SELECT a WHERE FORMAT('%I.x%%', b) = c",
+        "SELECT a WHERE concat('', '', quote_ident(toString(b)), '.x%') = c",
+    );
+    check("SELECT a WHERE format('{}', b) = c", "SELECT a WHERE format('{}', b) = c");
 }

@@ -111,7 +111,7 @@ impl Cursor<'_> {
 
     /// The type of a column in CREATE TABLE: NULL is allowed for Postgres' names, not for ClickHouse's.
     pub(in crate::parser) fn parse_column_type(&mut self) -> Parsed<TypeName> {
-        let is_own = self.peek_postgres_type().is_some();
+        let is_own = self.peek_postgres_type().is_some() || self.is_type_with_digits();
         match self.parse_cast_target()? {
             CastTarget::Type(ty) => {
                 let depth = self.eat_array_bounds()?;
@@ -120,6 +120,13 @@ impl Cursor<'_> {
             }
             CastTarget::Function(_) => Ok(type_name("UInt32")),
         }
+    }
+
+    /// Whether `numeric`, `timestamp` or a relative of theirs comes next, and not ClickHouse's `Decimal`.
+    fn is_type_with_digits(&mut self) -> bool {
+        let token = self.peek();
+        self.is_one_of(&["numeric", "decimal", "timestamp", "timestamptz"])
+            && !is_clickhouse(self.text(token))
     }
 
     /// `Postgres' name` as one of [`TYPES`], and the number of its tokens. ClickHouse's names have capitals.
@@ -136,10 +143,8 @@ impl Cursor<'_> {
             TokenKind::QuotedName => self.unquoted(token),
             _ => return None,
         };
-        let is_clickhouse =
-            name.first().is_some_and(u8::is_ascii_uppercase) && name.iter().any(u8::is_ascii_lowercase);
         let found = TYPES.iter().find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(&name));
-        found.filter(|_| !is_clickhouse).map(|(_, ty)| (*ty, 1))
+        found.filter(|_| !is_clickhouse(&name)).map(|(_, ty)| (*ty, 1))
     }
 
     fn parse_cast_target(&mut self) -> Parsed<CastTarget> {
@@ -195,7 +200,7 @@ impl Cursor<'_> {
         Ok(with_numbers("Decimal", &[precision, scale]))
     }
 
-    fn parse_timestamp(&mut self) -> Parsed<TypeName> {
+    pub(super) fn parse_timestamp(&mut self) -> Parsed<TypeName> {
         let mut is_zoned = self.is_word("timestamptz");
         self.take();
         let has_digits = self.is_symbol(Symbol::OpenParen);
@@ -228,6 +233,11 @@ impl Cursor<'_> {
     }
 }
 
+/// Whether a name has capitals as ClickHouse's types have.
+fn is_clickhouse(name: &[u8]) -> bool {
+    name.first().is_some_and(u8::is_ascii_uppercase) && name.iter().any(u8::is_ascii_lowercase)
+}
+
 fn array_of(ty: TypeName) -> TypeName {
     TypeName { name: "Array".to_owned(), args: vec![TypeArgument::Type(ty)] }
 }
@@ -241,7 +251,7 @@ pub(super) fn call(name: &str, args: Vec<Expr>) -> Expr {
     Expr::Function(FunctionCall::plain(name, args))
 }
 
-fn cast(value: Expr, ty: TypeName) -> Expr {
+pub(super) fn cast(value: Expr, ty: TypeName) -> Expr {
     let value = match value {
         // `'x'::regclass::text` is the name, not the number.
         Expr::Function(inner)
