@@ -1,4 +1,4 @@
-//! Whatever a PostgreSQL, MySQL or Redis server answers, the caller gets rows or an error, and in time.
+//! Whatever a PostgreSQL, MySQL, Redis or ClickHouse server answers, the caller gets rows or an error, and in time.
 //!
 //! The first byte chooses the protocol. The rest is all that the server sends, whatever it is sent.
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use basalt_base::Result;
 use basalt_sources::redis::{Client, Storage};
-use basalt_sources::{Address, Limits, Row, RowStream, TlsMode, TlsOptions, mysql, postgresql};
+use basalt_sources::{Address, Limits, Row, RowStream, TlsMode, TlsOptions, clickhouse, mysql, postgresql};
 
 /// The server sends fewer bytes than this, so more rows would be invented ones.
 const ROWS_MAX: usize = 1 << 20;
@@ -48,11 +48,16 @@ fn ask(protocol: u8, path: &std::path::Path) -> Result<()> {
     };
     let second = Duration::from_secs(1);
     let limits = Limits { connect: second, receive: second, send: second, deadline: None };
-    match protocol % 4 {
+    match protocol % 5 {
         0 => drain(postgresql::query(&address, "SELECT 1", limits)?),
         1 => drain(mysql::query(&address, "SELECT 1", limits)?),
         2 => drain(Client::connect(&address, 0, limits)?.all(Storage::Simple)),
-        _ => drain(Client::connect(&address, 0, limits)?.all(Storage::HashMap)),
+        3 => drain(Client::connect(&address, 0, limits)?.all(Storage::HashMap)),
+        _ => {
+            let mut rows = clickhouse::Client::connect(&address, limits)?.into_rows(b"SELECT 1")?;
+            while rows.next_rows()?.is_some() {}
+            Ok(())
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::read::{ReadError, ReadPrimitives, ReadResult, malformed};
 pub(super) const QUERY: u64 = 1;
 pub(super) const DATA: u64 = 2;
 pub(super) const CANCEL: u64 = 3;
-const PING: u64 = 4;
+pub(super) const PING: u64 = 4;
 const TABLES_STATUS: u64 = 5;
 const KEEP_ALIVE: u64 = 6;
 pub(super) const SCALAR: u64 = 7;

@@ -2,28 +2,16 @@
 
 use std::io::{BufRead, Read};
 
-use arrow::array::RecordBatch;
-use basalt_base::{Columns, Error, ErrorCode, Result};
+use basalt_base::{Error, ErrorCode, Result};
 use basalt_formats::native::{BlockDecoder, BlockLimits};
 
+use super::blocks::{BlockBytes, DataBlock, NAME_BYTES_MAX};
 use super::client_packet::{CANCEL, DATA, SCALAR};
-use crate::frame::FrameReader;
 use crate::read::{ReadError, ReadPrimitives};
-
-const NAME_BYTES_MAX: usize = 64 << 10;
-
-/// A block of a client.
-#[derive(Clone, Debug)]
-pub struct DataBlock {
-    /// The external table to which the rows belong; empty for the rows of an INSERT.
-    pub table: String,
-    pub columns: Columns,
-    pub rows: RecordBatch,
-}
 
 /// Reads the blocks of a client up to the empty one that ends them.
 pub struct DataReader<R> {
-    input: Bytes<R>,
+    input: BlockBytes<R>,
     decoder: BlockDecoder,
     state: DataState,
 }
@@ -39,41 +27,9 @@ pub enum DataState {
     Broken,
 }
 
-/// The bytes of blocks, compressed or not.
-enum Bytes<R> {
-    Plain(R),
-    Compressed(FrameReader<R>),
-}
-
-impl<R: BufRead> Bytes<R> {
-    fn raw(&mut self) -> &mut R {
-        match self {
-            Bytes::Plain(input) => input,
-            Bytes::Compressed(frames) => frames.input_mut(),
-        }
-    }
-
-    fn block(&mut self, decoder: &mut BlockDecoder) -> Result<Option<(Columns, RecordBatch)>> {
-        match self {
-            Bytes::Plain(input) => decoder.read(input),
-            Bytes::Compressed(frames) => {
-                let block = decoder.read(frames)?;
-                if !frames.is_drained() {
-                    let what = "a compressed frame has more data than its block";
-                    return Err(Error::new(ErrorCode::IncorrectData, what));
-                }
-                Ok(block)
-            }
-        }
-    }
-}
-
 impl<R: BufRead> DataReader<R> {
     pub fn new(input: R, revision: u64, is_compressed: bool, limits: BlockLimits) -> Result<DataReader<R>> {
-        let input = match is_compressed {
-            true => Bytes::Compressed(FrameReader::new(input)),
-            false => Bytes::Plain(input),
-        };
+        let input = BlockBytes::new(input, is_compressed);
         let decoder = BlockDecoder::new(revision, limits)?;
         Ok(DataReader { input, decoder, state: DataState::BetweenPackets })
     }

@@ -2,8 +2,10 @@
 
 use std::io::Read;
 
+use super::exception::read_exception;
 use super::revision::{ADDENDUM, INTERSERVER_SECRET_V2, PASSWORD_RULES, negotiated};
-use crate::read::{ReadPrimitives, ReadResult, malformed};
+use super::server_packet::EXCEPTION;
+use crate::read::{ReadError, ReadPrimitives, ReadResult, malformed};
 use crate::write::{put_text, put_varint};
 
 const HELLO: u64 = 0;
@@ -64,6 +66,13 @@ pub fn read_addendum(mut input: impl Read, revision: u64) -> ReadResult<String> 
     input.text(TEXT_BYTES_MAX, "the quota key")
 }
 
+/// Appends what [`read_addendum`] reads.
+pub fn write_addendum(quota_key: &str, revision: u64, out: &mut Vec<u8>) {
+    if revision >= ADDENDUM {
+        put_text(out, quota_key);
+    }
+}
+
 /// The answer of a server to a client's hello.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerHello {
@@ -95,8 +104,15 @@ impl ServerHello {
         }
     }
 
-    /// Reads the packet after its type.
-    pub fn read(input: &mut impl Read) -> ReadResult<ServerHello> {
+    /// Reads the packet. A server that refuses the client sends its exception instead, which is the error then.
+    pub fn read(mut input: impl Read) -> ReadResult<ServerHello> {
+        let input = &mut input;
+        match input.varint()? {
+            HELLO => {}
+            EXCEPTION => return Err(ReadError::Failed(read_exception(input)?)),
+            72 => return Err(malformed("the server speaks HTTP: name the port of its native protocol")),
+            other => return Err(malformed(format!("the first packet of a server is Hello, not {other}"))),
+        }
         let server_name = input.text(TEXT_BYTES_MAX, "the server's name")?;
         let (major, minor, revision) = (input.varint()?, input.varint()?, input.varint()?);
         let timezone = input.text(TEXT_BYTES_MAX, "the server's time zone")?;
@@ -126,8 +142,10 @@ impl ServerHello {
 
 #[cfg(test)]
 mod tests {
+    use basalt_base::{Error, ErrorCode};
+
     use super::*;
-    use crate::read::ReadError;
+    use crate::native::PacketWriter;
 
     fn client() -> ClientHello {
         ClientHello {
@@ -164,8 +182,29 @@ mod tests {
             };
             let mut bytes = Vec::new();
             server.write(revision, &mut bytes);
-            assert_eq!(ServerHello::read(&mut &bytes[1..]).expect("whole"), server);
+            assert_eq!(ServerHello::read(bytes.as_slice()).expect("whole"), server);
+            for length in 0..bytes.len() {
+                assert!(
+                    matches!(ServerHello::read(&bytes[..length]), Err(ReadError::Incomplete(_))),
+                    "{length}"
+                );
+            }
         }
+    }
+
+    #[test]
+    fn a_refusal_is_the_error_of_the_client() {
+        let mut bytes = Vec::new();
+        let refused = Error::new(ErrorCode::AuthenticationFailed, "no");
+        PacketWriter::new(54_468, None).exception(&refused, &mut bytes);
+        let Err(ReadError::Failed(error)) = ServerHello::read(bytes.as_slice()) else {
+            panic!("it was read")
+        };
+        assert_eq!((error.code(), error.message()), (refused.code(), refused.message()));
+        let Err(ReadError::Failed(error)) = ServerHello::read(b"HTTP/1.1 400 ".as_slice()) else {
+            panic!("it was read");
+        };
+        assert!(error.message().contains("speaks HTTP"), "{error}");
     }
 
     #[test]

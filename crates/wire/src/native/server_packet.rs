@@ -2,27 +2,29 @@
 
 use arrow::array::RecordBatch;
 use basalt_base::{Columns, Error, Result};
-use basalt_formats::native::{write_block, write_empty_block};
 
+use super::blocks::{BlockPackets, put_head};
 use super::profile_events;
 use super::revision::{
     PROFILE_EVENTS as PROFILE_EVENTS_OF_QUERIES, PROFILE_EVENTS_IN_INSERT, SERVER_QUERY_TIME_IN_PROGRESS,
     TOTAL_BYTES_IN_PROGRESS,
 };
-use crate::frame::{self, Method};
+use crate::frame::Method;
 use crate::write::{put_text, put_varint};
 
-const DATA: u64 = 1;
-const EXCEPTION: u64 = 2;
-const PROGRESS: u64 = 3;
-const PONG: u64 = 4;
-const END_OF_STREAM: u64 = 5;
-const PROFILE_INFO: u64 = 6;
-const TOTALS: u64 = 7;
-const EXTREMES: u64 = 8;
+pub(super) const DATA: u64 = 1;
+pub(super) const EXCEPTION: u64 = 2;
+pub(super) const PROGRESS: u64 = 3;
+pub(super) const PONG: u64 = 4;
+pub(super) const END_OF_STREAM: u64 = 5;
+pub(super) const PROFILE_INFO: u64 = 6;
+pub(super) const TOTALS: u64 = 7;
+pub(super) const EXTREMES: u64 = 8;
 const TABLES_STATUS: u64 = 9;
-const TABLE_COLUMNS: u64 = 11;
-const PROFILE_EVENTS: u64 = 14;
+pub(super) const LOG: u64 = 10;
+pub(super) const TABLE_COLUMNS: u64 = 11;
+pub(super) const PROFILE_EVENTS: u64 = 14;
+pub(super) const TIMEZONE_UPDATE: u64 = 17;
 
 /// The host that counters come from.
 const SERVER: &str = "basalt";
@@ -52,53 +54,33 @@ pub struct ProfileInfo {
 #[derive(Clone, Copy, Debug)]
 pub struct PacketWriter {
     revision: u64,
-    /// The method of compressed blocks; `None` for blocks that are not in frames.
-    compression: Option<Method>,
+    blocks: BlockPackets,
 }
 
 impl PacketWriter {
+    /// Blocks are in frames of the method `compression`, if there is one.
     pub fn new(revision: u64, compression: Option<Method>) -> PacketWriter {
-        PacketWriter { revision, compression }
+        PacketWriter { revision, blocks: BlockPackets { revision, compression } }
     }
 
     /// The rows of a result.
     pub fn data(&self, columns: &Columns, rows: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-        self.block(DATA, columns, rows, out)
+        self.blocks.put(DATA, columns, rows, out)
     }
 
     /// The row of WITH TOTALS.
     pub fn totals(&self, columns: &Columns, rows: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-        self.block(TOTALS, columns, rows, out)
+        self.blocks.put(TOTALS, columns, rows, out)
     }
 
     /// The rows of the smallest and the largest values.
     pub fn extremes(&self, columns: &Columns, rows: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-        self.block(EXTREMES, columns, rows, out)
-    }
-
-    fn block(&self, packet: u64, columns: &Columns, rows: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-        self.head(packet, out);
-        match self.compression {
-            None => write_block(columns, rows, self.revision, out),
-            Some(method) => {
-                let mut block = Vec::new();
-                write_block(columns, rows, self.revision, &mut block)?;
-                frame::compress(&block, method, out)
-            }
-        }
+        self.blocks.put(EXTREMES, columns, rows, out)
     }
 
     /// The columns of a result or of a table, without rows.
     pub fn header(&self, columns: &Columns, out: &mut Vec<u8>) -> Result<()> {
-        self.head(DATA, out);
-        match self.compression {
-            None => write_empty_block(columns, self.revision, out),
-            Some(method) => {
-                let mut block = Vec::new();
-                write_empty_block(columns, self.revision, &mut block)?;
-                frame::compress(&block, method, out)
-            }
-        }
+        self.blocks.put_header(DATA, columns, out)
     }
 
     /// The block without columns that ends the rows of a result.
@@ -112,8 +94,7 @@ impl PacketWriter {
             return Ok(());
         }
         let (columns, rows) = profile_events::block(SERVER, events)?;
-        self.head(PROFILE_EVENTS, out);
-        write_block(&columns, &rows, self.revision, out)
+        BlockPackets { compression: None, ..self.blocks }.put(PROFILE_EVENTS, &columns, &rows, out)
     }
 
     /// Counters after a block of an INSERT, which the client waits for.
@@ -124,16 +105,9 @@ impl PacketWriter {
         self.profile_events(&[("InsertedRows", rows)], out)
     }
 
-    /// The packet's type and the empty name of its table.
-    fn head(&self, packet: u64, out: &mut Vec<u8>) {
-        put_varint(out, packet);
-        put_text(out, "");
-    }
-
     /// The columns of a table with their defaults, before the rows of an INSERT.
     pub fn table_columns(&self, columns: &Columns, out: &mut Vec<u8>) {
-        put_varint(out, TABLE_COLUMNS);
-        put_text(out, "");
+        put_head(TABLE_COLUMNS, out);
         let mut text = format!("columns format version: 1\n{} columns:\n", columns.len());
         for column in columns.iter() {
             text.push_str(&format!("{} {}\n", basalt_base::types::quote_identifier(&column.name), column.ty));
