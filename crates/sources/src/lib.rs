@@ -1,8 +1,10 @@
 //! Clients of outside data: databases, HTTP servers, programs.
 //!
-//! Other databases answer a query with rows of text ([`RowStream`]); HTTP servers and programs answer with bytes, which
-//! a format turns into rows elsewhere. Everything here blocks, within its [`Limits`].
+//! Other databases answer a query with rows of text ([`RowStream`]), ClickHouse and Basalt with blocks; HTTP servers and
+//! programs answer with bytes, which a format turns into rows elsewhere. Everything here blocks, within its [`Limits`]
+//! and until the query of the thread is killed.
 //!
+//! - [`clickhouse`]: blocks from and to other servers of the native protocol.
 //! - [`postgresql`], [`mysql`], [`redis`]: the parts of their protocols that reading needs.
 //! - [`sqlite`]: a file of SQLite.
 //! - [`http`]: a request and the body of its answer.
@@ -11,8 +13,9 @@
 //!
 //! # Not here
 //!
-//! Types: a row is text, as the other side wrote it.
+//! Types: a row is text, as the other side wrote it, and a block has the types that it says.
 
+pub mod clickhouse;
 pub mod http;
 mod limits;
 pub mod mysql;
@@ -22,6 +25,7 @@ pub mod redis;
 mod row;
 mod socket;
 pub mod sqlite;
+mod timed;
 mod tls;
 
 use std::path::PathBuf;
@@ -40,6 +44,8 @@ pub struct Address {
     pub database: String,
     /// A Unix socket, instead of host and port.
     pub socket: Option<PathBuf>,
+    /// The name under which ClickHouse counts the use of a quota.
+    pub quota_key: String,
     /// Compress the connection if the server can; only MySQL supports it.
     pub compression: bool,
     pub tls: TlsOptions,

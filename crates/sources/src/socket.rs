@@ -5,17 +5,17 @@
     warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
 )]
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufRead, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use basalt_base::{Error, ErrorCode, Result, bail};
 use rustls::{ClientConnection, StreamOwned};
 
 use crate::Address;
 use crate::limits::{Limits, timed_out};
+use crate::timed::{Timed, Wire};
 use crate::tls::{TlsOptions, explained, handshake, handshake_timed_out, is_of_tls};
 
 const READ_BYTES: usize = 64 << 10;
@@ -36,17 +36,6 @@ enum Stream {
     Tls(Box<StreamOwned<ClientConnection, Timed>>),
 }
 
-/// A stream whose every read and write has a timeout.
-struct Timed {
-    wire: Wire,
-    limits: Limits,
-}
-
-enum Wire {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
 impl Socket {
     /// Connects without TLS: to the Unix socket, or to the first address of the host that accepts.
     pub(crate) fn connect(kind: &str, address: &Address, limits: Limits) -> Result<Socket> {
@@ -55,7 +44,12 @@ impl Socket {
             Some(path) => connect_unix(path, &peer)?,
             None => connect_tcp(address, limits, &peer)?,
         };
-        Ok(Socket { stream: Stream::Plain(Timed { wire, limits }), peer, input: Vec::new(), at: 0 })
+        Ok(Socket {
+            stream: Stream::Plain(Timed { wire, limits, waits: true }),
+            peer,
+            input: Vec::new(),
+            at: 0,
+        })
     }
 
     /// Starts TLS on the connection. The handshake has the connect timeout.
@@ -86,19 +80,39 @@ impl Socket {
 
     /// Sets the limits of the next request on the connection.
     pub(crate) fn renew(&mut self, limits: Limits) {
-        match &mut self.stream {
-            Stream::Plain(timed) => timed.limits = limits,
-            Stream::Tls(stream) => stream.sock.limits = limits,
-        }
+        self.timed().limits = limits;
+    }
+
+    pub(crate) fn limits(&mut self) -> Limits {
+        self.timed().limits
     }
 
     /// Whether the connection is open and has no unread bytes. Otherwise it must not be used again.
     pub(crate) fn is_idle(&mut self) -> bool {
-        let timed = match &mut self.stream {
+        let is_drained = self.input.len() == self.at;
+        is_drained && self.timed().wire.is_idle()
+    }
+
+    /// Whether bytes of the other side are here. Does not wait for them.
+    pub(crate) fn has_arrived(&mut self) -> Result<bool> {
+        if self.input.len() > self.at {
+            return Ok(true);
+        }
+        self.timed().waits = false;
+        let read = self.read_more();
+        self.timed().waits = true;
+        match read {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(network(&self.peer, &error)),
+        }
+    }
+
+    fn timed(&mut self) -> &mut Timed {
+        match &mut self.stream {
             Stream::Plain(timed) => timed,
             Stream::Tls(stream) => &mut stream.sock,
-        };
-        self.input.len() == self.at && timed.wire.is_idle()
+        }
     }
 
     pub(crate) fn peer(&self) -> &str {
@@ -146,11 +160,16 @@ impl Socket {
     }
 
     fn fill(&mut self) -> Result<()> {
+        self.read_more().map_err(|error| network(&self.peer, &error))
+    }
+
+    /// Reads at least one byte more. The end of the stream is an error.
+    fn read_more(&mut self) -> std::io::Result<()> {
         self.input.drain(..self.at);
         self.at = 0;
         let filled = self.input.len();
         self.input.resize(filled + READ_BYTES, 0);
-        let count = loop {
+        let read = loop {
             let space = &mut self.input[filled..];
             let read = match &mut self.stream {
                 Stream::Plain(stream) => stream.read(space),
@@ -159,15 +178,42 @@ impl Socket {
             match read {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // A server that is killed closes without a TLS close_notify.
-                Err(error) if error.kind() == ErrorKind::UnexpectedEof => break 0,
-                other => break other.map_err(|error| network(&self.peer, &error))?,
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => break Ok(0),
+                other => break other,
             }
         };
-        self.input.truncate(filled + count);
-        if count == 0 {
-            bail!(NetworkError, "{} closed the connection in the middle of an answer", self.peer);
+        self.input.truncate(filled + *read.as_ref().unwrap_or(&0));
+        match read? {
+            0 => {
+                let what = format!("{} closed the connection in the middle of an answer", self.peer);
+                Err(std::io::Error::other(Error::new(ErrorCode::NetworkError, what)))
+            }
+            _ => Ok(()),
         }
-        Ok(())
+    }
+}
+
+/// The bytes of the other side, for decoders that read them from a stream. Errors are those of [`Socket::take`].
+impl BufRead for Socket {
+    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
+        if self.input.len() == self.at {
+            self.fill().map_err(std::io::Error::other)?;
+        }
+        Ok(&self.input[self.at..])
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.at = self.input.len().min(self.at + count);
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let bytes = self.fill_buf()?;
+        let count = out.len().min(bytes.len());
+        out[..count].copy_from_slice(&bytes[..count]);
+        self.consume(count);
+        Ok(count)
     }
 }
 
@@ -193,63 +239,10 @@ fn connect_tcp(address: &Address, limits: Limits, peer: &str) -> Result<Wire> {
         .unwrap_or_else(|| Error::new(ErrorCode::NetworkError, format!("{peer}: the host has no address"))))
 }
 
-impl Timed {
-    /// The timeout of the next wait.
-    fn wait(&self, longest: Duration) -> std::io::Result<Duration> {
-        let left = self.limits.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        match left {
-            Some(left) if left.is_zero() => Err(ErrorKind::TimedOut.into()),
-            Some(left) => Ok(left.min(longest)),
-            None => Ok(longest),
-        }
-    }
-}
-
-impl Wire {
-    /// Whether there is nothing to read and the stream has not ended. Bytes read here are lost; they belong to no
-    /// response.
-    fn is_idle(&mut self) -> bool {
-        let mut byte = [0];
-        let read = match self {
-            Wire::Tcp(stream) => stream.set_nonblocking(true).and_then(|()| stream.read(&mut byte)),
-            Wire::Unix(stream) => stream.set_nonblocking(true).and_then(|()| stream.read(&mut byte)),
-        };
-        let waits_again = match self {
-            Wire::Tcp(stream) => stream.set_nonblocking(false),
-            Wire::Unix(stream) => stream.set_nonblocking(false),
-        };
-        waits_again.is_ok() && read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
-    }
-}
-
-impl Read for Timed {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let wait = Some(self.wait(self.limits.receive)?);
-        match &mut self.wire {
-            Wire::Tcp(stream) => stream.set_read_timeout(wait).and_then(|()| stream.read(buffer)),
-            Wire::Unix(stream) => stream.set_read_timeout(wait).and_then(|()| stream.read(buffer)),
-        }
-    }
-}
-
-impl Write for Timed {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let wait = Some(self.wait(self.limits.send)?);
-        match &mut self.wire {
-            Wire::Tcp(stream) => stream.set_write_timeout(wait).and_then(|()| stream.write(bytes)),
-            Wire::Unix(stream) => stream.set_write_timeout(wait).and_then(|()| stream.write(bytes)),
-        }
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        match &mut self.wire {
-            Wire::Tcp(stream) => stream.flush(),
-            Wire::Unix(stream) => stream.flush(),
-        }
-    }
-}
-
 pub(crate) fn network(peer: &str, error: &std::io::Error) -> Error {
+    if let Some(own) = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
+        return own.clone();
+    }
     match error.kind() {
         ErrorKind::TimedOut | ErrorKind::WouldBlock => timed_out(peer),
         _ if is_of_tls(error) => explained(peer, error),

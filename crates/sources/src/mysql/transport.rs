@@ -77,7 +77,7 @@ impl Transport {
 
     /// The next `count` bytes of packets.
     pub(super) fn take(&mut self, count: usize) -> Result<&[u8]> {
-        let Some(frames) = &mut self.frames else { return self.socket.take(count) };
+        let Some(frames) = &mut self.frames else { return Socket::take(&mut self.socket, count) };
         while frames.input.len() - frames.at < count {
             frames.fill(&mut self.socket)?;
         }
