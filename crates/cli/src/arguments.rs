@@ -161,7 +161,7 @@ pub(crate) struct ServerOptions {
     /// Origins of pages that may send requests from a browser, as https://host:port; * means all [default: none]
     #[arg(long, value_name = "ORIGINS", value_delimiter = ',')]
     pub(crate) allowed_origins: Option<Vec<String>>,
-    /// Hosts, or host:port, that sources of dictionaries may contact [default: all on a loopback address, else none]
+    /// Hosts, or host:port, that dictionaries and remote() may contact [default: all on a loopback address, else none]
     #[arg(long, value_name = "HOSTS", value_delimiter = ',')]
     pub(crate) remote_url_allow_hosts: Option<Vec<String>>,
     /// Maximum number of open connections [default: 4096]

@@ -11,7 +11,7 @@ use crate::remote_hosts::RemoteHosts;
 pub(crate) struct AccessPolicy {
     /// The only directory that statements may read from; `None`: they may read from all.
     pub(crate) user_files_path: Option<PathBuf>,
-    /// The hosts that sources of dictionaries may connect to.
+    /// The hosts that sources of dictionaries and table functions may connect to.
     pub(crate) remote_hosts: RemoteHosts,
     /// The directory of the programs that sources may run; `None`: they may run none.
     pub(crate) user_scripts_path: Option<PathBuf>,

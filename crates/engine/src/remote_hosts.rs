@@ -1,4 +1,4 @@
-//! The servers that sources of dictionaries may connect to: `remote_url_allow_hosts` of the configuration.
+//! The servers that sources of dictionaries and table functions may connect to: `remote_url_allow_hosts` of the configuration.
 
 use basalt_base::{Result, bail};
 

@@ -19,6 +19,7 @@ mod lexer;
 mod parser;
 pub mod postgres;
 mod print;
+mod secrets;
 mod types;
 
 pub use dialect::Dialect;
@@ -29,4 +30,5 @@ pub use parser::{
     split_postgres,
 };
 pub use print::quote_name;
+pub use secrets::hide_passwords;
 pub use types::{NamedType, resolve_type, type_names};

@@ -21,6 +21,11 @@ macro_rules! error_codes {
                 match self { $(ErrorCode::$variant => $name),+ }
             }
 
+            /// The code with ClickHouse's number, if it is in the table.
+            pub fn of_number(number: u16) -> Option<ErrorCode> {
+                ErrorCode::ALL.iter().copied().find(|code| code.number() == number)
+            }
+
             /// The status that the HTTP interface answers with.
             pub const fn http_status(self) -> u16 {
                 match self { $(ErrorCode::$variant => $http),+ }
@@ -104,6 +109,9 @@ error_codes! {
     DatabaseNotEmpty                 "DATABASE_NOT_EMPTY"                     84  500 "2BP01"
     IndexNotUsed                     "INDEX_NOT_USED"                        277  400 "22023"
     UnexpectedPacketFromClient       "UNEXPECTED_PACKET_FROM_CLIENT"         101  400 "08P01"
+    UnexpectedPacketFromServer       "UNEXPECTED_PACKET_FROM_SERVER"         102  500 "08P01"
+    StorageRequiresParameter         "STORAGE_REQUIRES_PARAMETER"             55  400 "42601"
+    AllConnectionTriesFailed         "ALL_CONNECTION_TRIES_FAILED"           279  500 "08006"
     UnknownCompressionMethod         "UNKNOWN_COMPRESSION_METHOD"             89  400 "22023"
     LimitExceeded                    "LIMIT_EXCEEDED"                        290  400 "54000"
     BadDatabaseForTemporaryTable     "BAD_DATABASE_FOR_TEMPORARY_TABLE"      442  400 "42P16"

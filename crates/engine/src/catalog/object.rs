@@ -5,6 +5,7 @@ use std::sync::Arc;
 use basalt_base::{Column, Error, Result};
 use basalt_parts::ColumnHistory;
 use basalt_sql::ast::{self, ObjectName};
+use basalt_sql::hide_passwords;
 use uuid::Uuid;
 
 use super::metadata_file::StoredObject;
@@ -113,7 +114,8 @@ impl CatalogObject {
                 ast::Statement::CreateTable(Box::new(table.definition().create.clone())).to_string()
             }
             CatalogObject::View(view) => {
-                ast::Statement::CreateView(Box::new(view.create.clone())).to_string()
+                let statement = ast::Statement::CreateView(Box::new(view.create.clone())).to_string();
+                hide_passwords(&statement).unwrap_or(statement)
             }
             CatalogObject::Dictionary(dictionary) => dictionary.create().without_secrets().to_string(),
             CatalogObject::Broken(broken) => broken.statement.clone(),

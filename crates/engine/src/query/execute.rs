@@ -7,6 +7,7 @@ use basalt_access::Access;
 use basalt_base::query::{MemoryTracker, QueryStatus, TimeLimit, checkpoint, enter, in_query};
 use basalt_base::{Error, Result, bail};
 use basalt_sql::ast::{AccessStatement, Setting, Statement};
+use basalt_sql::hide_passwords;
 use uuid::Uuid;
 
 use super::running::Running;
@@ -63,7 +64,7 @@ pub(crate) async fn execute(session: &mut SessionState, mut request: Request) ->
     let urgent = query.kind == KILL || request.monitors;
     let query = Execution::new(
         &session.instance,
-        Arc::new(match text_without_secrets(&statement) {
+        Arc::new(match text_without_secrets(&statement, &query.text) {
             Some(text) => query.shown_as(text),
             None => query,
         }),
@@ -149,7 +150,7 @@ fn parse(session: &SessionState, request: &Request, settings: &Settings) -> Resu
 }
 
 /// The text that the log and the list of processes show of a statement with a password.
-fn text_without_secrets(statement: &Statement) -> Option<String> {
+fn text_without_secrets(statement: &Statement, text: &str) -> Option<String> {
     match statement {
         Statement::CreateDictionary(create) => {
             let shown = create.as_ref().clone().without_secrets();
@@ -161,13 +162,17 @@ fn text_without_secrets(statement: &Statement) -> Option<String> {
             AccessStatement::User(user) => Some(user.clone().without_secrets().to_string()),
             _ => None,
         },
-        _ => None,
+        _ => hide_passwords(text),
     }
 }
 
 /// What the log shows of a statement that does not parse and may have a password.
 fn text_before_secrets(text: &[u8]) -> Option<String> {
-    let at = text.windows(SECRETS_FOLLOW.len()).position(|word| word.eq_ignore_ascii_case(SECRETS_FOLLOW))?;
+    let Some(at) =
+        text.windows(SECRETS_FOLLOW.len()).position(|word| word.eq_ignore_ascii_case(SECRETS_FOLLOW))
+    else {
+        return hide_passwords(&String::from_utf8_lossy(&text[..text.len().min(TEXT_BYTES_MAX)]));
+    };
     Some(format!("{} ..", String::from_utf8_lossy(&text[..at + SECRETS_FOLLOW.len()])))
 }
 

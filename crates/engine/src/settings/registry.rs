@@ -173,9 +173,9 @@ settings_table! {
     min_insert_block_size_bytes: u64 = 268_402_944u64, "Smaller blocks of an INSERT are joined up to this many bytes.";
     max_memory_usage: u64 = 0u64, "Bytes that a query may hold; 0 is no limit but the server's.";
     max_execution_time: f64 = 0.0f64, "Seconds that a query may run; 0 is no limit.";
-    connect_timeout: f64 = 10.0f64, "Seconds to connect to a remote CLICKHOUSE source, in the SETTINGS of a dictionary.";
-    send_timeout: f64 = 300.0f64, "Seconds that a remote CLICKHOUSE source may take no bytes.";
-    receive_timeout: f64 = 300.0f64, "Seconds that a remote CLICKHOUSE source may send no bytes.";
+    connect_timeout: f64 = 10.0f64, "Seconds to connect to another server: of `remote`, and of a CLICKHOUSE source in the SETTINGS of its dictionary.";
+    send_timeout: f64 = 300.0f64, "Seconds that another server may take no bytes.";
+    receive_timeout: f64 = 300.0f64, "Seconds that another server may send no bytes.";
     http_connection_timeout: f64 = 10.0f64, "Seconds to connect to an HTTP source, in the SETTINGS of a dictionary.";
     http_send_timeout: f64 = 30.0f64, "Seconds that an HTTP source may take no bytes.";
     http_receive_timeout: f64 = 30.0f64, "Seconds that an HTTP source may send no bytes.";

@@ -4,6 +4,7 @@ use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Result};
 use basalt_parts::PartStats;
 use basalt_sql::ast::Expr;
+use basalt_sql::hide_passwords;
 use uuid::Uuid;
 
 use super::block;
@@ -127,7 +128,10 @@ fn line((database, name, object): (String, String, CatalogObject)) -> Line {
     };
     let path = table.and_then(Table::data_path);
     let as_select = match &object {
-        CatalogObject::View(view) => view.create.query.to_string(),
+        CatalogObject::View(view) => {
+            let text = view.create.query.to_string();
+            hide_passwords(&text).unwrap_or(text)
+        }
         _ => String::new(),
     };
     Line {

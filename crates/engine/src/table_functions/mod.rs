@@ -8,6 +8,7 @@ mod generate_random;
 mod null;
 mod numbers;
 mod registry;
+mod remote;
 mod values;
 
 pub(crate) use dictionary::dictionary_table;

@@ -8,7 +8,8 @@ use basalt_planner::PlannerContext;
 use basalt_sql::ast;
 
 use super::arguments::Arguments;
-use super::{dictionary, file, format, generate_random, null, numbers, values};
+use super::remote::Transport;
+use super::{dictionary, file, format, generate_random, null, numbers, remote, values};
 use crate::access_control::check_table_function;
 use crate::execution::Execution;
 use crate::tables::Table;
@@ -24,6 +25,8 @@ pub(crate) const NAMES: &[&str] = &[
     "null",
     "numbers",
     "numbers_mt",
+    "remote",
+    "remoteSecure",
     "values",
     "view",
     "viewIfPermitted",
@@ -51,6 +54,8 @@ pub(crate) fn table(
         "null" => null::null(&args),
         name if name.eq_ignore_ascii_case("values") => values::values(&args),
         "dictionary" => dictionary::dictionary(&args, query),
+        "remote" => remote::remote(&args, Transport::Plain, query),
+        "remoteSecure" => remote::remote(&args, Transport::Tls, query),
         other => {
             let near = did_you_mean(other, NAMES.iter().copied());
             bail!(UnknownFunction, "table function `{other}` does not exist{near}")

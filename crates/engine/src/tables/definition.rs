@@ -48,6 +48,21 @@ pub(crate) struct ColumnDefault {
     pub(crate) expr: Option<ast::Expr>,
 }
 
+impl ColumnDefinition {
+    /// A column without any clause.
+    pub(crate) fn plain(column: &Column) -> ColumnDefinition {
+        ColumnDefinition {
+            name: column.name.clone(),
+            ty: column.ty.clone(),
+            default: None,
+            codec: None,
+            ttl: None,
+            comment: String::new(),
+            blocks: None,
+        }
+    }
+}
+
 impl TableDefinition {
     pub(crate) fn new(
         database: &str,

@@ -48,7 +48,9 @@ pub(crate) use capability::{
 };
 pub(crate) use conversion::is_same_stored;
 pub(crate) use create::{column_of, definition_of};
-pub(crate) use definition::{ColumnDefinition, KeyClause, TableDefinition, default_kind_name, names_column};
+pub(crate) use definition::{
+    ColumnDefault, ColumnDefinition, KeyClause, TableDefinition, default_kind_name, names_column,
+};
 pub(crate) use dictionary::{DictionaryLink, DictionaryResolver};
 pub(crate) use dictionary_rows::DictionaryRows;
 pub(crate) use index_clause::{gone, has_index, index_in};
@@ -60,4 +62,4 @@ pub(crate) use registry::ENGINES;
 pub(crate) use succinct::StepWatch;
 pub(crate) use table::{ColumnChange, InsertSettings, InsertSink, Table};
 pub(crate) use type_converter::CastConverter;
-pub(crate) use virtual_table::{FindsRows, VirtualTable};
+pub(crate) use virtual_table::{FindsRows, VirtualTable, virtual_definition};

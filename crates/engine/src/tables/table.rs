@@ -57,6 +57,13 @@ pub(crate) trait Table: Send + Sync {
         Ok(None)
     }
 
+    /// The table for an INSERT that gives only these columns, or all ordinary ones if there are none: a table that is
+    /// elsewhere, where the other columns are filled. `None` if they are filled here.
+    fn receiving(&self, columns: &[String]) -> Option<Arc<dyn Table>> {
+        let _ = columns;
+        None
+    }
+
     /// Removes all rows.
     fn truncate(&self) -> Result<()> {
         Err(self.refuses("TRUNCATE"))

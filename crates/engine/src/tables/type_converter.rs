@@ -7,7 +7,7 @@ use basalt_base::zone::Zone;
 use basalt_base::{Column, Columns, Result, SqlType};
 use basalt_formats::TypeConverter;
 use basalt_parts::KeyExpression;
-use basalt_planner::{cast, plan_expr};
+use basalt_planner::{cast, cast_for, plan_expr};
 use basalt_sql::ast::Expr;
 
 use super::key::PlannedKey;
@@ -19,11 +19,18 @@ const VALUE: &str = "value";
 /// Converts in a time zone, which is that of a `DateTime` without one.
 pub(crate) struct CastConverter {
     zone: Zone,
+    /// Whether a number that the type does not have is an error.
+    is_exact: bool,
 }
 
 impl CastConverter {
     pub(crate) fn shared(zone: Zone) -> Arc<dyn TypeConverter> {
-        Arc::new(CastConverter { zone })
+        Arc::new(CastConverter { zone, is_exact: false })
+    }
+
+    /// As [`CastConverter::shared`], but a number that the type does not have is an error.
+    pub(crate) fn exact(zone: Zone) -> Arc<dyn TypeConverter> {
+        Arc::new(CastConverter { zone, is_exact: true })
     }
 }
 
@@ -33,7 +40,10 @@ impl TypeConverter for CastConverter {
         let name = Expr::Identifier(vec![VALUE.to_owned()]);
         let planned = plan_alone(self.zone, |ctx| {
             let (value, ty) = plan_expr(&name, &columns, ctx)?;
-            cast(value, &ty, to, ctx)
+            match self.is_exact {
+                true => cast_for(&Column::new(VALUE, to.clone()), true, value, &ty, ctx),
+                false => cast(value, &ty, to, ctx),
+            }
         })?;
         let planned = PlannedKey::of(&columns, format!("CAST to {to}"), to.clone(), &planned)?;
         planned.evaluate(&[Arc::clone(array)], array.len())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
-use basalt_base::{Columns, Error, Result};
+use basalt_base::{Column, Columns, Error, Result};
 use basalt_sql::ast;
 use uuid::Uuid;
 
@@ -56,10 +56,10 @@ impl VirtualTable {
         columns: &Columns,
         scan: impl Fn(&ScanRequest) -> Result<Arc<dyn BlockSource>> + Send + Sync + 'static,
     ) -> Result<VirtualTable> {
-        let definition = virtual_definition(engine, database, name, columns)?;
+        let definitions = columns.iter().map(ColumnDefinition::plain).collect();
         Ok(VirtualTable {
             engine,
-            definition: Arc::new(definition),
+            definition: Arc::new(virtual_definition(engine, database, name, definitions)),
             scan: Box::new(scan),
             lookup: None,
             field_metadata: FieldMetadata::new(),
@@ -100,39 +100,22 @@ impl VirtualTable {
                 kind: ast::DefaultKind::Alias,
                 expr: Some(basalt_sql::parse_expr(expr.as_bytes())?),
             };
-            definition.columns.push(ColumnDefinition {
-                name: (*name).to_owned(),
-                ty: basalt_sql::resolve_type(&basalt_sql::parse_type(ty.as_bytes())?)?,
-                default: Some(default),
-                codec: None,
-                ttl: None,
-                comment: String::new(),
-                blocks: None,
-            });
+            let ty = basalt_sql::resolve_type(&basalt_sql::parse_type(ty.as_bytes())?)?;
+            let column = ColumnDefinition::plain(&Column::new(*name, ty));
+            definition.columns.push(ColumnDefinition { default: Some(default), ..column });
         }
         self.definition = Arc::new(definition);
         Ok(self)
     }
 }
 
-fn virtual_definition(
-    engine: &'static str,
+/// The definition of a table that lives for one query.
+pub(crate) fn virtual_definition(
+    engine: &str,
     database: &str,
     name: &str,
-    columns: &Columns,
-) -> Result<TableDefinition> {
-    let definitions = columns
-        .iter()
-        .map(|column| ColumnDefinition {
-            name: column.name.clone(),
-            ty: column.ty.clone(),
-            default: None,
-            codec: None,
-            ttl: None,
-            comment: String::new(),
-            blocks: None,
-        })
-        .collect();
+    columns: Vec<ColumnDefinition>,
+) -> TableDefinition {
     let create = ast::CreateTable {
         name: ast::ObjectName { database: Some(database.to_owned()), name: name.to_owned() },
         or_replace: false,
@@ -149,7 +132,7 @@ fn virtual_definition(
         source: None,
         comment: None,
     };
-    Ok(TableDefinition::new(database, name, Uuid::nil(), definitions, create))
+    TableDefinition::new(database, name, Uuid::nil(), columns, create)
 }
 
 impl Table for VirtualTable {

@@ -45,7 +45,7 @@ pub(crate) fn define(server: &Server, source: &str, settings: &str) {
     assert_eq!(ask(server, "SELECT dictGet('d', 'name', tuple(1::UInt8))"), "one\n", "{source}");
 }
 
-/// The head of an HTTP answer contains figures of varying length.
+/// The head of an HTTP answer and packets of the native protocol contain figures of varying length.
 const FIGURES: usize = 40;
 
 /// The fate of the bytes that a server sends.
@@ -197,12 +197,12 @@ fn a_redis_that_breaks_off_changes_nothing() {
 }
 
 #[test]
-fn an_http_server_that_breaks_off_changes_nothing() {
+fn a_basalt_that_breaks_off_changes_nothing() {
     let data = tempfile::tempdir().expect("a directory");
     let far = Server::start(data.path());
     ask(&far, "CREATE TABLE t (id UInt8, name String) ENGINE = MergeTree ORDER BY id");
     ask(&far, "INSERT INTO t SELECT number + 1, 'one' FROM numbers(100)");
-    let line = Line::to(far.address().port());
+    let line = Line::to(far.tcp_address().port());
     check_line(&line, &format!("CLICKHOUSE(HOST '127.0.0.1' PORT {} TABLE 't')", line.port), FIGURES);
     let line = Line::to(far.address().port());
     let url = format!("http://127.0.0.1:{}/?query=SELECT+*+FROM+t", line.port);

@@ -357,7 +357,7 @@ fn another_basalt_is_a_source() {
         &far,
         "INSERT INTO t VALUES (1, 'a\\tb', ['x', 'y'], '2026-01-01 00:00:00', 0), (2, NULL, [], '2026-01-01 00:00:10', 0)",
     );
-    let port = far.address().port();
+    let port = far.tcp_address().port();
     let source = format!("CLICKHOUSE(HOST '127.0.0.1' PORT {port} DB 'default' TABLE 't'");
     let columns = "(id UInt64, name Nullable(String), tags Array(String))";
     ask(

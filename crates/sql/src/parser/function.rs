@@ -29,6 +29,13 @@ impl Cursor<'_> {
         Ok(FunctionCall { name, parameters, distinct, args, filter, over })
     }
 
+    /// The call of a table function, without parameters and clauses: what follows it belongs to the statement.
+    pub(super) fn parse_table_call(&mut self) -> Parsed<FunctionCall> {
+        let name = self.parse_ident()?;
+        let (distinct, args) = self.parse_args()?;
+        Ok(FunctionCall { name, parameters: Vec::new(), distinct, args, filter: None, over: None })
+    }
+
     fn parse_filter(&mut self) -> Parsed<Option<Box<Expr>>> {
         if !(self.is_word("FILTER") && self.is_symbol_at(1, Symbol::OpenParen)) {
             return Ok(None);

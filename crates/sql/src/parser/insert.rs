@@ -28,7 +28,7 @@ impl Cursor<'_> {
         if function {
             let _noise = self.eat("TABLE");
             self.expect("FUNCTION")?;
-            return self.parse_call().map(InsertTarget::Function);
+            return self.parse_table_call().map(InsertTarget::Function);
         }
         // A table may be called `table`.
         if table_word && !self.is_symbol_at(1, Symbol::OpenParen) && !self.is_word_at(1, "VALUES") {

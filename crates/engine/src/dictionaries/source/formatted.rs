@@ -1,4 +1,5 @@
-//! Rows in the bytes of a format, from files, HTTP servers and programs; and keys in such bytes.
+//! Rows in the bytes of a format, from files, HTTP servers and programs, or in blocks of a server; and keys in such
+//! bytes.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::kernels::zip::zip;
 use arrow::compute::take;
 use basalt_base::{Columns, Error, Result, bail};
-use basalt_formats::{BlockReader, Defaulted, FormatSettings, Statistics};
+use basalt_formats::{BlockReader, BlockSource, Defaulted, FormatSettings, Statistics, TypeConverter};
 
 use super::{Blocks, LoadRequest};
 
@@ -27,19 +28,22 @@ pub(super) fn read_rows(
     input: Box<dyn Read + Send>,
     whence: &str,
 ) -> Result<Blocks> {
-    read_timed_rows(load, format, input, whence, false)
+    let columns = load.columns_of_rows(false);
+    read_columns(load, format, input, whence, columns, load.key_count())
 }
 
-/// [`read_rows`], with or without the time of each row's last change after the columns.
-pub(super) fn read_timed_rows(
+/// The rows of `source`, whose columns have the names of `columns`; others are converted by `converter`.
+pub(super) fn read_blocks(
     load: &LoadRequest,
-    format: &str,
-    input: Box<dyn Read + Send>,
+    source: Box<dyn BlockSource>,
     whence: &str,
-    with_time: bool,
-) -> Result<Blocks> {
-    let columns = load.columns_of_rows(with_time);
-    read_columns(load, format, input, whence, columns, load.key_count())
+    columns: Columns,
+    converter: Arc<dyn TypeConverter>,
+) -> Blocks {
+    let settings = settings_of(load, whence);
+    let reader = basalt_formats::native::open_blocks(source, &columns, &settings, Some(converter));
+    let (key_count, defaults) = (load.key_count(), Arc::clone(&load.defaults));
+    Box::new(FormattedBlocks { reader, columns, key_count, defaults, whence: whence.to_owned() })
 }
 
 /// Rows of the attributes alone.

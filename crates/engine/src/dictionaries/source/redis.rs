@@ -7,7 +7,7 @@ use basalt_base::{Columns, Error, Result, bail};
 use basalt_formats::TextSettings;
 use basalt_formats::text::{Style, ValueWriter};
 use basalt_sources::redis::{Client, Storage};
-use basalt_sources::{Address, Row, RowStream, TlsOptions};
+use basalt_sources::{Address, Row, RowStream};
 
 use super::parameters::Parameters;
 use super::pool::Pool;
@@ -53,10 +53,7 @@ impl RedisSource {
                 port,
                 user: parameters.text("user")?.unwrap_or_default(),
                 password: parameters.text("password")?.unwrap_or_default(),
-                database: String::new(),
-                socket: None,
-                compression: false,
-                tls: TlsOptions::default(),
+                ..Address::default()
             },
             tls: Tls::parse(parameters, TlsDefaults::BY_PORT)?,
             db_index: parameters.number("db_index", 0)?,

@@ -1,72 +1,106 @@
-//! The source CLICKHOUSE on another host: a table or a query of a server, over its HTTP interface.
+//! The source CLICKHOUSE on another host: a table or a query of a server, over the native protocol.
 
-use arrow::array::ArrayRef;
-use basalt_base::{Result, bail};
-use basalt_sources::http::HttpRequest;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
 
-use super::formatted::read_rows;
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use basalt_base::{Column, Columns, Error, ErrorCode, Result, bail};
+use basalt_formats::{BlockSource, TypeConverter};
+use basalt_sources::Address;
+use basalt_sources::clickhouse::Client;
+
+use super::formatted::read_blocks;
 use super::parameters::Parameters;
+use super::pool::Pool;
 use super::row_source::{Timeouts, UpdateField};
 use super::select::{Dialect, From, Select};
 use super::tls::{Tls, TlsDefaults};
 use super::{Blocks, LoadRequest, RowRange, RowSource};
+use crate::tables::CastConverter;
 
-/// The ports of ClickHouse's native protocol, which is not implemented.
-const NATIVE_PORTS: [u64; 2] = [9000, 9440];
-const HTTP_PORT: u64 = 8123;
-const HTTPS_PORT: u64 = 8443;
-/// The format of the rows, whose texts are unambiguous for every type.
-const FORMAT: &str = "TabSeparated";
-const REVISION_BYTES_MAX: u64 = 1 << 20;
+const PORT: u64 = 9000;
+const SECURE_PORT: u64 = 9440;
+/// The user of a source that names none.
+const USER: &str = "default";
+
+const REVISION_BYTES_MAX: usize = 1 << 20;
 /// Keys in one query.
 const KEYS_A_QUERY: usize = 8192;
 
+/// Connections of lookups at the same time, and how long another lookup waits for one of them.
+const CONNECTIONS_MAX: usize = 16;
+const PATIENCE: Duration = Duration::from_secs(5);
+
 pub(super) struct RemoteSource {
-    address: String,
-    request: HttpRequest,
+    address: Address,
     tls: Tls,
     select: Select,
+    /// Connections of lookups; loads open their own.
+    connections: Pool<Client>,
 }
 
 impl RemoteSource {
     /// The source on `host`; the parameters of SELECT were taken already.
     pub(super) fn parse(host: &str, parameters: &Parameters<'_>, select: Select) -> Result<RemoteSource> {
         let tls = Tls::parse(parameters, TlsDefaults::BY_PORT)?;
-        let (scheme, usual) = if tls.is_on() { ("https", HTTPS_PORT) } else { ("http", HTTP_PORT) };
-        let port = parameters.number("port", usual)?;
-        if NATIVE_PORTS.contains(&port) {
-            bail!(
-                NotImplemented,
-                "port {port} of {host} speaks ClickHouse's native protocol, which is not implemented: name its HTTP \
-                 port, usually {usual}"
-            );
-        }
-        let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
-        let address = format!("{host}:{port}");
-        let mut request = HttpRequest { url: format!("{scheme}://{address}/"), ..HttpRequest::default() };
-        // HTTP has its own chunked encoding.
+        let port = parameters.number("port", if tls.is_on() { SECURE_PORT } else { PORT })?;
+        let Ok(port) = u16::try_from(port) else {
+            bail!(IncorrectDictionaryDefinition, "{port} is no port");
+        };
+        // The revision of our connections has no chunks.
         for name in ["proto_send_chunked", "proto_recv_chunked"] {
             parameters.text(name)?;
         }
-        let headers = [
-            ("X-ClickHouse-User", "user"),
-            ("X-ClickHouse-Key", "password"),
-            ("X-ClickHouse-Quota", "quota_key"),
-        ];
-        for (header, parameter) in headers {
-            if let Some(value) = parameters.text(parameter)?.filter(|value| !value.is_empty()) {
-                request.headers.push((header.to_owned(), value));
-            }
-        }
-        Ok(RemoteSource { address, request, tls, select })
+        let address = Address {
+            host: host.to_owned(),
+            port,
+            user: parameters.text("user")?.filter(|user| !user.is_empty()).unwrap_or_else(|| USER.to_owned()),
+            password: parameters.text("password")?.unwrap_or_default(),
+            quota_key: parameters.text("quota_key")?.unwrap_or_default(),
+            ..Address::default()
+        };
+        let connections = Pool::new(CONNECTIONS_MAX, PATIENCE, "connections to the server");
+        Ok(RemoteSource { address, tls, select, connections })
     }
 
-    fn ask(&self, load: &LoadRequest, text: &str) -> Result<Box<dyn std::io::Read + Send>> {
-        load.permit_url(&self.request.url)?;
-        let mut request = HttpRequest { tls: self.tls.options(load)?, ..self.request.clone() };
-        request.add_parameter("default_format", FORMAT);
-        request.body = Some(text.as_bytes().to_vec());
-        request.send(&load.limits(Timeouts::ClickHouse))
+    fn connect(&self, load: &LoadRequest) -> Result<Client> {
+        load.permit(&self.address)?;
+        let address = Address { tls: self.tls.options(load)?, ..self.address.clone() };
+        Client::connect(&address, load.limits(Timeouts::ClickHouse))
+    }
+
+    /// All rows that `text` selects, over an idle connection if there is one.
+    fn look_up(&self, load: &LoadRequest, text: &str) -> Result<Fetched> {
+        let limits = load.limits(Timeouts::ClickHouse);
+        let ask = |client: &mut Client| {
+            let mut rows = client.rows(text.as_bytes(), limits)?;
+            let mut blocks = VecDeque::new();
+            while let Some(block) = rows.next_rows()? {
+                blocks.push_back(block);
+            }
+            Ok(Fetched { columns: rows.columns().clone(), blocks })
+        };
+        let answer = || self.connections.with(limits.deadline, Client::is_ready, || self.connect(load), ask);
+        match answer() {
+            // The server may have restarted since the connection was used.
+            Err(error) if error.code() == ErrorCode::NetworkError => answer(),
+            other => other,
+        }
+    }
+
+    /// Blocks of the requested columns, from a source with as many columns.
+    fn blocks(&self, load: &LoadRequest, source: Box<dyn BlockSource>, with_time: bool) -> Result<Blocks> {
+        let wanted = load.columns_of_rows(with_time);
+        let whence = self.address.to_string();
+        let zone = Arc::clone(&load.host).context(load.query(&whence)).zone;
+        let named = Named {
+            source,
+            wanted: wanted.clone(),
+            exact_keys: load.exact_keys.min(wanted.len()),
+            converter: CastConverter::exact(zone),
+        };
+        Ok(read_blocks(load, Box::new(named), &whence, wanted, CastConverter::shared(zone)))
     }
 }
 
@@ -82,8 +116,8 @@ impl RowSource for RemoteSource {
 
     fn rows(&self, load: &LoadRequest, range: RowRange) -> Result<Blocks> {
         let text = self.select.text(Dialect::ClickHouse, load, range);
-        let body = self.ask(load, &text)?;
-        super::formatted::read_timed_rows(load, FORMAT, body, &self.address, self.tells_update_time())
+        let rows = self.connect(load)?.into_rows(text.as_bytes())?;
+        self.blocks(load, Box::new(rows), self.tells_update_time())
     }
 
     fn rows_of(&self, load: &LoadRequest, keys: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
@@ -93,7 +127,7 @@ impl RowSource for RemoteSource {
             let count = KEYS_A_QUERY.min(rows - first);
             let keys: Vec<ArrayRef> = keys.iter().map(|key| key.slice(first, count)).collect();
             let text = self.select.text_of_keys(Dialect::ClickHouse, load, &keys)?;
-            let blocks = read_rows(load, FORMAT, self.ask(load, &text)?, &self.address)?;
+            let blocks = self.blocks(load, Box::new(self.look_up(load, &text)?), false)?;
             found.extend(blocks.collect::<Result<Vec<_>>>()?);
         }
         Ok(found)
@@ -109,11 +143,76 @@ impl RowSource for RemoteSource {
 
     fn revision(&self, load: &LoadRequest) -> Result<Option<String>> {
         let Some(text) = &self.select.invalidate_query else { return Ok(None) };
+        // One text, whatever the columns and rows of the query are.
+        let text = format!("SELECT toString(groupArray(tuple(*))) FROM ({text})");
         let mut revision = String::new();
-        let read = std::io::Read::take(self.ask(load, text)?, REVISION_BYTES_MAX);
-        std::io::read_to_string(read).map(|text| revision = text).map_err(|error| {
-            basalt_base::Error::new(basalt_base::ErrorCode::NetworkError, error.to_string())
-        })?;
+        for block in self.look_up(load, &text)?.blocks {
+            let Some(texts) = block.columns().first().and_then(|column| column.as_binary_view_opt()) else {
+                bail!(TypeMismatch, "{}: the answer to INVALIDATE_QUERY is no text", self.address);
+            };
+            texts.iter().flatten().for_each(|text| revision.push_str(&String::from_utf8_lossy(text)));
+            if revision.len() > REVISION_BYTES_MAX {
+                bail!(TooManyRows, "the answer to INVALIDATE_QUERY has more than {REVISION_BYTES_MAX} bytes");
+            }
+        }
         Ok(Some(revision))
+    }
+}
+
+/// All rows of a query.
+struct Fetched {
+    columns: Columns,
+    blocks: VecDeque<RecordBatch>,
+}
+
+impl BlockSource for Fetched {
+    fn next_block(&mut self) -> Result<Option<(Columns, RecordBatch)>> {
+        Ok(self.blocks.pop_front().map(|rows| (self.columns.clone(), rows)))
+    }
+}
+
+/// The blocks of a query with the names of the columns that are wanted, by position. Its key columns have their types.
+struct Named {
+    source: Box<dyn BlockSource>,
+    wanted: Columns,
+    /// How many columns refuse a number that their type does not have.
+    exact_keys: usize,
+    converter: Arc<dyn TypeConverter>,
+}
+
+impl Named {
+    fn named(&self, found: &Columns, rows: &RecordBatch) -> Result<(Columns, RecordBatch)> {
+        if found.len() != self.wanted.len() {
+            bail!(
+                NumberOfColumnsDoesntMatch,
+                "the source sends rows of {} columns, {} are wanted",
+                found.len(),
+                self.wanted.len()
+            );
+        }
+        let (mut columns, mut arrays) = (Vec::new(), Vec::new());
+        for (at, (from, to)) in found.iter().zip(self.wanted.iter()).enumerate() {
+            let (mut ty, mut array) = (&from.ty, Arc::clone(rows.column(at)));
+            // A NULL is refused later, with the name of its column.
+            if at < self.exact_keys && *ty != to.ty && array.logical_null_count() == 0 {
+                let converted = self.converter.convert(&array, ty, &to.ty);
+                array = converted.map_err(|error| error.within(format!("column `{}`", to.name)))?;
+                ty = &to.ty;
+            }
+            columns.push(Column::new(&to.name, ty.clone()));
+            arrays.push(array);
+        }
+        let columns = Columns::new(columns);
+        let rows = RecordBatch::try_new(columns.to_arrow(), arrays).map_err(Error::of_arrow)?;
+        Ok((columns, rows))
+    }
+}
+
+impl BlockSource for Named {
+    fn next_block(&mut self) -> Result<Option<(Columns, RecordBatch)>> {
+        match self.source.next_block()? {
+            Some((columns, rows)) => self.named(&columns, &rows).map(Some),
+            None => Ok(None),
+        }
     }
 }

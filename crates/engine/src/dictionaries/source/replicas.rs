@@ -51,6 +51,7 @@ impl Replicas {
             password: parameters.text("password")?.unwrap_or_default(),
             database: database.unwrap_or_default(),
             socket: socket(parameters)?,
+            quota_key: String::new(),
             compression: compression(parameters, usual, false)?,
             tls: TlsOptions::default(),
         };

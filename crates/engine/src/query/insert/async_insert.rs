@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use basalt_base::{Error, ErrorCode, Result};
-use basalt_sql::ast::{self, InsertSource};
+use basalt_sql::ast::{InsertSource, InsertTarget};
 use tokio::sync::oneshot;
 
 use super::job::{Job, followed_by, insert_settings};
@@ -21,14 +21,14 @@ use crate::request::{Input, Request};
 /// Runs an INSERT of data that stands in the statement or follows it.
 pub(super) async fn insert(
     query: &Arc<Execution>,
-    name: ast::ObjectName,
+    target: InsertTarget,
     columns: Vec<String>,
     source: InsertSource,
     request: Request,
 ) -> Result<()> {
     let most = query.settings.async_insert_max_data_size;
     let work = move |query: &Arc<Execution>| {
-        let job = Job::new(query, &name, &columns, request.parameters)?;
+        let job = Job::new(query, &target, &columns, request.parameters)?;
         let settings = format_settings(query);
         let (source, rest) = take_data(source, request.input, most)?;
         if let Some(rest) = rest {

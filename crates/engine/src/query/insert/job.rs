@@ -13,7 +13,7 @@ use basalt_base::query::outside;
 use basalt_base::{Columns, Result, SqlType, bail};
 use basalt_formats::{Block, BlockReader, Callbacks, Defaulted, ExpressionEvaluator, FormatSettings};
 use basalt_planner::plan_constant;
-use basalt_sql::ast::{self, InsertSource, SetExpr};
+use basalt_sql::ast::{self, InsertSource, InsertTarget, SetExpr};
 
 use super::gatherer::{Gatherer, block_bytes, joined};
 use crate::context::QueryContext;
@@ -22,11 +22,12 @@ use crate::input_file::{format_of_path, open_input};
 use crate::planning::{PlanningContext, RowFiller, plan_typed, run_to_blocks};
 use crate::request::Input;
 use crate::settings::Settings;
+use crate::table_functions;
 use crate::tables::{CastConverter, InsertSettings, InsertSink, Table, TableDefinition};
 
 type Blocks<'a> = Box<dyn Iterator<Item = Result<Block>> + 'a>;
 
-/// One INSERT into one table.
+/// One INSERT into one table, or into a table function.
 pub(super) struct Job<'a> {
     query: &'a Arc<Execution>,
     table: Arc<dyn Table>,
@@ -39,15 +40,23 @@ pub(super) struct Job<'a> {
 impl<'a> Job<'a> {
     pub(super) fn new(
         query: &'a Arc<Execution>,
-        name: &ast::ObjectName,
+        target: &InsertTarget,
         columns: &[String],
         parameters: HashMap<String, String>,
     ) -> Result<Job<'a>> {
-        let key = query.key_of(name);
-        let table = query.instance.catalog().table(&key.database, &key.name, "INSERT")?;
+        let planning = PlanningContext::new(query, parameters);
+        let table = match target {
+            InsertTarget::Table(name) => {
+                let key = query.key_of(name);
+                query.instance.catalog().table(&key.database, &key.name, "INSERT")?
+            }
+            InsertTarget::Function(call) => {
+                let table = table_functions::table(call, &planning.context(), query)?;
+                table.receiving(columns).unwrap_or(table)
+            }
+        };
         let definition = table.definition();
         let given = given_columns(&definition, columns)?;
-        let planning = PlanningContext::new(query, parameters);
         query.log_start();
         Ok(Job { query, table, definition, given, planning })
     }

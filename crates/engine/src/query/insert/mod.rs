@@ -10,7 +10,7 @@ mod job;
 
 use std::sync::Arc;
 
-use basalt_base::{Result, bail};
+use basalt_base::Result;
 use basalt_sql::ast::{self, InsertSource, InsertTarget};
 
 use crate::context::{copy_settings, format_settings};
@@ -21,9 +21,6 @@ use job::Job;
 
 /// Runs an INSERT; when it returns the rows are in the table.
 pub(super) async fn insert(query: &Arc<Execution>, ast: ast::Insert, request: Request) -> Result<()> {
-    let InsertTarget::Table(name) = ast.target else {
-        bail!(NotImplemented, "INSERT INTO FUNCTION is not implemented");
-    };
     let input = match request.input {
         // The data in the text are all data.
         Input::Blocks(_) if has_data(&ast.source) => Input::None,
@@ -31,12 +28,13 @@ pub(super) async fn insert(query: &Arc<Execution>, ast: ast::Insert, request: Re
     };
     let request = Request { input, ..request };
     let is_data = matches!(ast.source, InsertSource::Values { .. } | InsertSource::Format { .. });
-    if query.settings.async_insert && is_data && !matches!(request.input, Input::Blocks(_)) {
-        return async_insert::insert(query, name, ast.columns, ast.source, request).await;
+    let is_table = matches!(ast.target, InsertTarget::Table(_));
+    if query.settings.async_insert && is_table && is_data && !matches!(request.input, Input::Blocks(_)) {
+        return async_insert::insert(query, ast.target, ast.columns, ast.source, request).await;
     }
     let settings = format_settings(query);
     let work = move |query: &Arc<Execution>| {
-        let job = Job::new(query, &name, &ast.columns, request.parameters)?;
+        let job = Job::new(query, &ast.target, &ast.columns, request.parameters)?;
         job.run(ast.source, settings, request.input)
     };
     query.on_blocking_thread("an INSERT", work).await
@@ -57,7 +55,7 @@ pub(super) async fn copy(query: &Arc<Execution>, ast: ast::CopyFrom, request: Re
         ast.options.iter().map(|option| (option.name.clone(), literal_text(&option.value))).collect();
     let (format, settings) = copy_settings(query, &options)?;
     let work = move |query: &Arc<Execution>| {
-        let job = Job::new(query, &ast.table, &ast.columns, request.parameters)?;
+        let job = Job::new(query, &InsertTarget::Table(ast.table), &ast.columns, request.parameters)?;
         match ast.path {
             Some(path) => {
                 let source = InsertSource::Infile { path, compression: None, format: Some(format) };
