@@ -1,7 +1,7 @@
 //! Failed logins, and how they slow down the next ones.
 //!
-//! The answer to a failed login waits, twice as long each time, and so do the attempts behind it: those of one user
-//! from one address take turns. Others do not wait. It makes no difference whether the user exists.
+//! The answer to a failed login is delayed, twice as long each time. Attempts of one user from one address take turns, so
+//! later ones wait for it. Others do not wait. It makes no difference whether the user exists.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};

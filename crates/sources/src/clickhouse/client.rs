@@ -81,7 +81,7 @@ impl Client {
         !self.is_busy && self.socket().is_idle()
     }
 
-    /// Sends a statement and the end of its external tables, of which there are none.
+    /// Sends a statement without external tables: an empty block ends their list.
     pub(super) fn ask(&mut self, text: &[u8]) -> Result<()> {
         let query = Query {
             id: String::new(),
