@@ -70,6 +70,11 @@ impl Access {
         self.may_do_all || self.rights.has(path, set)
     }
 
+    /// Whether the user may give all of `set` on the path to others.
+    pub fn may_give(&self, set: PrivilegeSet, path: &Path) -> bool {
+        self.grantable.has(path, set)
+    }
+
     /// Whether the user knows of a database, table or column: it has some privilege on it, or on part of it.
     pub fn sees(&self, path: &Path) -> bool {
         self.may_do_all || self.rights.has_any(path, visible(path.0.len()))

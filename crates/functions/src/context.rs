@@ -57,6 +57,35 @@ pub trait Relations: Send + Sync {
 
     /// The databases that names without one are searched in.
     fn search_path(&self) -> Vec<String>;
+
+    /// Whether a user has one of `privileges`, a list with commas; without a user, the current one. `None` if no object
+    /// has the number; an error for a name that is not known.
+    fn has_privilege(
+        &self,
+        user: Option<&ObjectRef>,
+        target: &PrivilegeTarget,
+        privileges: &str,
+    ) -> Result<Option<bool>>;
+}
+
+/// An object by its name, or by its number in Postgres' catalog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ObjectRef {
+    Named(String),
+    Numbered(i64),
+}
+
+/// What a privilege is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PrivilegeTarget {
+    Table(ObjectRef),
+    /// A table and its column.
+    Column(ObjectRef, ObjectRef),
+    AnyColumn(ObjectRef),
+    Database(ObjectRef),
+    Schema(ObjectRef),
+    /// Membership in a role.
+    Role(ObjectRef),
 }
 
 /// The kind of an object that has a number.
@@ -107,6 +136,15 @@ impl Relations for NoRelations {
 
     fn search_path(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    fn has_privilege(
+        &self,
+        _user: Option<&ObjectRef>,
+        _target: &PrivilegeTarget,
+        _privileges: &str,
+    ) -> Result<Option<bool>> {
+        Ok(Some(true))
     }
 }
 

@@ -21,8 +21,8 @@ pub mod scalar;
 pub mod set;
 
 pub use context::{
-    FunctionContext, NoRelations, NoSettings, ObjectKind, ObjectText, Relations, ServerContext,
-    SettingValues, UserRoles,
+    FunctionContext, NoRelations, NoSettings, ObjectKind, ObjectRef, ObjectText, PrivilegeTarget, Relations,
+    ServerContext, SettingValues, UserRoles,
 };
 pub use float_bits::{bits_of_float, float_of_bits};
 pub use native_order::native_order;

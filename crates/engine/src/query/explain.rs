@@ -17,13 +17,13 @@ use crate::settings::literal_text;
 
 /// Runs an EXPLAIN.
 pub(super) async fn rows(running: Running, ast: Explain, request: Request) -> Result<Outcome> {
-    let query = Arc::clone(&running.query);
+    let (query, format) = (Arc::clone(&running.query), ast.format.clone());
     match explain(&query, ast, request.parameters.clone()).await {
         Ok(text) => {
             let columns = Columns::new(vec![Column::new("explain", SqlType::String)]);
             let lines = text.lines().map(|line| vec![line.to_owned()]).collect();
             let block = show::strings_block(&columns, lines)?;
-            Ok(Outcome::Rows(Box::new(select::ready_rows(&running, columns, block, &request, None))))
+            Ok(Outcome::Rows(Box::new(select::ready_rows(&running, columns, block, &request, format))))
         }
         Err(error) => {
             running.finish(Some(&error));

@@ -156,6 +156,47 @@ fn columns_are_granted_one_by_one() {
 }
 
 #[test]
+fn functions_of_postgres_tell_what_is_granted() {
+    let world = World::new(&[
+        "GRANT SELECT(a, b) ON d.t TO reader",
+        "GRANT SELECT, INSERT ON d.hidden TO reader WITH GRANT OPTION",
+        "CREATE ROLE worker",
+        "GRANT worker TO reader",
+    ]);
+    let table =
+        |table: &str, privilege: &str| format!("SELECT has_table_privilege('{table}', '{privilege}')");
+    world.reads(&table("d.t", "SELECT"), "false\n");
+    world.reads(&table("d.hidden", "select"), "true\n");
+    world.reads(&table("d.hidden", "DELETE, INSERT"), "true\n");
+    world.reads(&table("d.hidden", "UPDATE"), "false\n");
+    world.reads(&table("d.hidden", "SELECT WITH GRANT OPTION"), "true\n");
+    world.reads("SELECT has_any_column_privilege('d.t', 'SELECT')", "true\n");
+    world.reads(
+        "SELECT arrayMap(c -> has_column_privilege('d.t', c, 'SELECT'), ['a', 'secret'])",
+        "[true,false]\n",
+    );
+    world.reads(
+        "SELECT has_schema_privilege('d', 'USAGE'), has_schema_privilege('d', 'CREATE')",
+        "true\tfalse\n",
+    );
+    world.reads("SELECT has_database_privilege('d', 'CONNECT')", "true\n");
+    world.reads("SELECT pg_has_role('worker', 'MEMBER'), pg_has_role('other', 'USAGE')", "true\tfalse\n");
+    let ask = |statement: &str| world.server.ask(statement);
+    assert_eq!(ask(&table("d.t", "DELETE")), "true\n");
+    assert_eq!(ask("SELECT has_table_privilege('reader', 'd.t', 'SELECT')"), "false\n");
+    assert_eq!(ask("SELECT has_table_privilege(4000000000, 'SELECT')"), "\\N\n");
+    for (statement, error) in [
+        (table("d.nothing", "SELECT"), "UNKNOWN_TABLE"),
+        (table("d.t", "READ"), "BAD_ARGUMENTS"),
+        ("SELECT has_table_privilege('nobody', 'd.t', 'SELECT')".to_owned(), "UNKNOWN_USER"),
+        ("SELECT has_column_privilege('d.t', 'z', 'SELECT')".to_owned(), "NO_SUCH_COLUMN_IN_TABLE"),
+    ] {
+        let answer = world.server.post("", statement.as_bytes()).text();
+        assert!(answer.contains(error), "{statement}: {answer}");
+    }
+}
+
+#[test]
 fn a_view_needs_its_tables_too() {
     let world =
         World::new(&["CREATE VIEW d.v AS SELECT a, secret FROM d.t", "GRANT SELECT ON d.v TO reader"]);

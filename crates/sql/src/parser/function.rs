@@ -3,6 +3,7 @@
 use basalt_base::types::IntervalUnit;
 
 use super::cursor::{Cursor, Parsed};
+use super::postgres::substring;
 use crate::ast::{BinaryOp, Expr, FunctionCall, Literal};
 use crate::lexer::{Symbol, TokenKind};
 
@@ -184,9 +185,12 @@ impl Cursor<'_> {
                 args.push(self.parse_expr()?);
             }
             self.expect_symbol(Symbol::CloseParen)?;
-            return Ok(call("substring", args));
+            return Ok(if self.is_postgres() { substring(args) } else { call("substring", args) });
         }
-        self.finish_call(name, args)
+        match self.finish_call(name, args)? {
+            Expr::Function(plain) if self.is_postgres() => Ok(substring(plain.args)),
+            plain => Ok(plain),
+        }
     }
 
     /// The rest of a plain call whose first argument was parsed apart.

@@ -10,6 +10,7 @@ mod fixed;
 mod information;
 mod keys;
 mod objects;
+mod privileges;
 mod registry;
 mod relation;
 mod relations;

@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, OnceLock};
 
-use basalt_functions::{ObjectKind, ObjectText, Relations};
+use basalt_base::Result;
+use basalt_functions::{ObjectKind, ObjectRef, ObjectText, PrivilegeTarget, Relations};
 
 use super::keys::index_definition;
 use super::objects::{Relation, all};
-use super::relation;
 use super::schemas::{OWNER, namespaces};
+use super::{privileges, relation};
 use crate::execution::Execution;
 use crate::names::PG_CATALOG;
 use crate::postgres_type as types;
@@ -139,6 +140,21 @@ impl Relations for QueryRelations {
 
     fn search_path(&self) -> Vec<String> {
         vec![PG_CATALOG.to_owned(), self.query.database.clone()]
+    }
+
+    fn has_privilege(
+        &self,
+        user: Option<&ObjectRef>,
+        target: &PrivilegeTarget,
+        list: &str,
+    ) -> Result<Option<bool>> {
+        let access = privileges::access_of(&self.query, user)?;
+        let relation = |object: &ObjectRef| match object {
+            ObjectRef::Named(name) => self.relation_oid(name).and_then(|oid| self.find(oid)),
+            ObjectRef::Numbered(number) => u32::try_from(*number).ok().and_then(|oid| self.find(oid)),
+        };
+        let object = privileges::object_of(&self.query, target, relation)?;
+        object.map(|object| privileges::has_any(&access, &object, list)).transpose()
     }
 }
 

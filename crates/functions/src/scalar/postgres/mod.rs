@@ -7,6 +7,7 @@ mod about;
 mod array;
 mod column;
 mod names;
+mod privilege;
 mod session;
 mod text;
 mod truth;
@@ -38,6 +39,12 @@ pub(super) static ALL: &[&dyn ScalarFunction] = &[
     &names::REGPROC,
     &names::REGROLE,
     &names::REGTYPE,
+    &privilege::HAS_ANY_COLUMN_PRIVILEGE,
+    &privilege::HAS_COLUMN_PRIVILEGE,
+    &privilege::HAS_DATABASE_PRIVILEGE,
+    &privilege::HAS_SCHEMA_PRIVILEGE,
+    &privilege::HAS_TABLE_PRIVILEGE,
+    &privilege::PG_HAS_ROLE,
     &session::CURRENT_SCHEMAS,
     &session::CURRENT_SETTING,
     &session::PG_BACKEND_PID,

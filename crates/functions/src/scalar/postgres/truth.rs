@@ -1,7 +1,7 @@
-//! `pg_table_is_visible`; `has_table_privilege` and others: true for every object; `pg_is_in_recovery` and others:
+//! `pg_table_is_visible`; `has_function_privilege` and others: true for every object; `pg_is_in_recovery` and others:
 //! never.
 //!
-//! Syntax: `has_table_privilege([user,] table, privilege)`. NULL if an argument is NULL.
+//! Syntax: `has_function_privilege([user,] function, privilege)`. NULL if an argument is NULL.
 
 use std::sync::Arc;
 
@@ -38,16 +38,10 @@ pub(super) static ALWAYS: Definition =
             "pg_ts_dict_is_visible",
             "pg_ts_parser_is_visible",
             "pg_ts_template_is_visible",
-            "has_any_column_privilege",
-            "has_column_privilege",
-            "has_database_privilege",
             "has_function_privilege",
-            "has_schema_privilege",
             "has_sequence_privilege",
-            "has_table_privilege",
             "has_tablespace_privilege",
             "has_type_privilege",
-            "pg_has_role",
         ])
         .low_cardinality(LowCardinality::Dropped);
 

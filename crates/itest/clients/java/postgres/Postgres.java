@@ -195,7 +195,7 @@ public class Postgres {
         for (ResultSet none : new ResultSet[] {
             metadata.getImportedKeys(null, "default", "j"), metadata.getExportedKeys(null, "default", "j"),
             metadata.getCrossReference(null, null, "j", null, null, "j"), metadata.getProcedures(null, "default", "%"),
-            metadata.getUDTs(null, null, "%", null), metadata.getFunctionColumns(null, "default", "%", "%"),
+            metadata.getUDTs(null, null, "%", null), metadata.getFunctions(null, "default", "%"), metadata.getFunctionColumns(null, "default", "%", "%"),
             metadata.getProcedureColumns(null, "default", "%", "%"), metadata.getTablePrivileges(null, "default", "none"), metadata.getColumnPrivileges(null, "default", "none", "%")
         }) equal(list(none), List.of());
         metadata.getClientInfoProperties().close();

@@ -14,6 +14,7 @@ mod operator;
 mod parameter;
 mod query;
 mod state;
+mod substring;
 mod table_function;
 mod table_key;
 mod time;
@@ -23,6 +24,7 @@ pub(super) use call::zip_sets;
 pub use command::{parse_postgres_command, split_postgres};
 pub(super) use operator::PostgresOperator;
 pub(super) use state::PostgresState;
+pub(super) use substring::substring;
 pub(super) use table_key::require_keys;
 pub use type_name::{parse_postgres_type, postgres_array_literal};
 

@@ -33,6 +33,17 @@ fn casts_keep_null() {
 }
 
 #[test]
+fn positions_of_a_substring_may_be_before_the_text() {
+    check("SELECT a WHERE substring(x FROM 2 FOR 3)", "SELECT a WHERE substring(x, 2, 3)");
+    check(
+        "SELECT a WHERE substring(x FROM 0 FOR 6)",
+        "SELECT a WHERE substring(x, greatest(0, 1), greatest(0 + 6 - greatest(0, 1), 0))",
+    );
+    check("SELECT a WHERE substr(x, n)", "SELECT a WHERE substring(x, greatest(n, 1))");
+    check("SELECT a WHERE substring(x FROM '^a+')", "SELECT a WHERE extract(x, '^a+')");
+}
+
+#[test]
 fn names_of_objects_become_calls() {
     check("SELECT a WHERE 't'::regclass", "SELECT a WHERE regclass('t')");
     check(
