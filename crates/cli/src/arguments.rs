@@ -74,13 +74,33 @@ pub(crate) struct LocalOptions {
     pub(crate) statements: StatementOptions,
 }
 
+/// A protocol of `basalt client`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Protocol {
+    Http,
+    /// That of ClickHouse's own client: blocks, compressed
+    Native,
+}
+
 #[derive(clap::Args)]
 pub(crate) struct ClientOptions {
     #[arg(long, default_value = "127.0.0.1")]
     pub(crate) host: String,
-    /// HTTP port of the server
-    #[arg(long, default_value_t = 8123)]
-    pub(crate) port: u16,
+    /// Port of the server [default: 8123; 9000 with --protocol native, 9440 with --secure]
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+    /// Protocol of the port
+    #[arg(long, value_enum, default_value_t = Protocol::Http)]
+    pub(crate) protocol: Protocol,
+    /// Use TLS, over the native protocol; the server's certificate must be for this host
+    #[arg(long)]
+    pub(crate) secure: bool,
+    /// PEM file of the certificate authorities that are trusted with --secure [default: those of the machine]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_ca_file: Option<PathBuf>,
+    /// Accept any certificate of the server with --secure
+    #[arg(long)]
+    pub(crate) accept_invalid_certificate: bool,
     #[arg(long, short)]
     pub(crate) user: Option<String>,
     #[arg(long)]

@@ -15,6 +15,7 @@ mod async_inserts;
 mod background;
 mod background_work;
 mod catalog;
+mod client;
 mod completion;
 mod context;
 mod counters;
@@ -65,6 +66,7 @@ pub use arrow::record_batch::RecordBatch;
 pub use basalt_access::{Proof, SCRAM_SHA_256, ScramExchange, ScramSecret, authentication_failed};
 pub use basalt_formats::{BlockSource, BlockWriter};
 pub use basalt_sql::postgres;
+pub use client::{ClientData, ClientSettings, ClientStatement};
 pub use engine::{Engine, EngineOptions};
 pub use inspect::{Inspection, inspect};
 pub use outcome::{

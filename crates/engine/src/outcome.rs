@@ -270,12 +270,19 @@ impl Progress {
     fn statistics(&self) -> Statistics {
         let snapshot = self.snapshot();
         let counted = self.counters.rows_before_limit.load(Ordering::Relaxed).checked_sub(1);
+        snapshot.statistics(counted.map(|rows| rows.max(snapshot.result_rows)))
+    }
+}
+
+impl ProgressSnapshot {
+    /// The figures that formats print after the rows.
+    pub fn statistics(&self, rows_before_limit: Option<u64>) -> Statistics {
         Statistics {
-            elapsed_seconds: snapshot.elapsed_ns as f64 / 1e9,
-            rows_read: snapshot.read_rows,
-            bytes_read: snapshot.read_bytes,
-            total_rows_to_read: snapshot.total_rows_to_read,
-            rows_before_limit: counted.map(|rows| rows.max(snapshot.result_rows)),
+            elapsed_seconds: self.elapsed_ns as f64 / 1e9,
+            rows_read: self.read_rows,
+            bytes_read: self.read_bytes,
+            total_rows_to_read: self.total_rows_to_read,
+            rows_before_limit,
         }
     }
 }

@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use basalt_access::{DEFAULT_USER, QuotaClient};
 use basalt_base::Result;
-use basalt_sql::ast::{AccessStatement, RoleSet, Statement};
+use basalt_sql::ast::{AccessStatement, RoleSet};
 use basalt_sql::postgres::PostgresParameter;
 
 use crate::instance::Instance;
 use crate::names::DEFAULT;
-use crate::outfile::Outfile;
 use crate::postgres_session::SETTINGS;
 use crate::session_state::SessionState;
 use crate::settings::{Settings, literal_text};
@@ -58,20 +57,6 @@ impl Session {
             statements.push(script[statement?.span].to_vec());
         }
         Ok(statements)
-    }
-
-    /// The file of a statement's INTO OUTFILE clause, and the statement without it, with the FORMAT that its name means:
-    /// for a caller that writes the file itself. `None` if there is no such clause, or the text does not parse.
-    pub fn take_outfile(text: &[u8]) -> Result<Option<(Outfile, Vec<u8>)>> {
-        let Ok(Statement::Query(mut query)) = basalt_sql::parse_statement(text) else {
-            return Ok(None);
-        };
-        let Some(clause) = query.into_outfile.take() else { return Ok(None) };
-        let outfile = Outfile::of_clause(&clause)?;
-        if query.format.is_none() {
-            query.format = Some(outfile.format()?);
-        }
-        Ok(Some((outfile, Statement::Query(query).to_string().into_bytes())))
     }
 
     /// The value of a setting for all later statements. Called by whoever opens the session: `readonly` does not forbid

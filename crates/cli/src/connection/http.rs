@@ -6,13 +6,13 @@
 use std::io::{self, Cursor, Read};
 use std::time::Instant;
 
-use basalt_engine::{ErrorCode, Input, ProgressSnapshot, Session};
+use basalt_engine::{ClientStatement, ErrorCode, Input, ProgressSnapshot};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use ureq::{Agent, SendBody};
 
 use super::interrupt::Interrupt;
-use super::{Connection, Finished, Statement};
+use super::{COMPLETION_QUERIES, Connection, Finished, Statement, cancelled_by_user};
 use crate::arguments::Settings;
 use crate::failure::Failure;
 use crate::output::{Output, Sink};
@@ -29,14 +29,6 @@ const TAIL_BYTES: usize = 4 << 10;
 const MARKER: &str = "__exception__";
 
 const SESSION_TIMEOUT_SECONDS: &str = "3600";
-
-/// Lists of names for the tab key. A server without one of the tables completes fewer names.
-const COMPLETION_QUERIES: [&str; 4] = [
-    "SELECT name FROM system.functions",
-    "SELECT name FROM system.databases",
-    "SELECT DISTINCT name FROM system.tables",
-    "SELECT DISTINCT name FROM system.columns",
-];
 
 /// The server's address, and the user.
 pub(crate) struct HttpOptions {
@@ -161,10 +153,8 @@ impl Connection for HttpConnection {
         progress: &mut ProgressLine,
     ) -> Result<Finished, Failure> {
         // The file is on the client's side.
-        let mut outfile = None;
-        if let Some((file, text)) = Session::take_outfile(&statement.text)? {
-            (outfile, statement.text) = (Some(file), text);
-        }
+        let ClientStatement { text, outfile, .. } = ClientStatement::parse(statement.text)?;
+        statement.text = text;
         self.exchange(statement, || output.begin(outfile.as_ref()), progress)
     }
 
@@ -265,10 +255,6 @@ fn refusal(response: ureq::http::Response<ureq::Body>) -> Failure {
 
 fn unreachable_server(url: &str, source: &ureq::Error) -> Failure {
     Failure::with_code(ErrorCode::NetworkError, format!("no answer from {url}: {source}"))
-}
-
-fn cancelled_by_user() -> Failure {
-    Failure::with_code(ErrorCode::QueryWasCancelled, "the query was cancelled")
 }
 
 fn keep_tail(tail: &mut Vec<u8>, piece: &[u8]) {

@@ -5,8 +5,11 @@
 mod http;
 mod interrupt;
 mod local;
+mod native;
 mod statement;
 
 pub(crate) use http::{HttpConnection, HttpOptions};
 pub(crate) use local::LocalConnection;
+pub(crate) use native::{NativeConnection, NativeOptions};
+use statement::{COMPLETION_QUERIES, cancelled_by_user};
 pub(crate) use statement::{Connection, Finished, Statement};

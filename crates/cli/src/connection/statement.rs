@@ -2,11 +2,19 @@
 
 use std::time::Duration;
 
-use basalt_engine::{Input, ProgressSnapshot};
+use basalt_engine::{ErrorCode, Input, ProgressSnapshot};
 
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::ProgressLine;
+
+/// Lists of names for the tab key. A server without one of the tables completes fewer names.
+pub(super) const COMPLETION_QUERIES: [&str; 4] = [
+    "SELECT name FROM system.functions",
+    "SELECT name FROM system.databases",
+    "SELECT DISTINCT name FROM system.tables",
+    "SELECT DISTINCT name FROM system.columns",
+];
 
 /// Runs statements one after another, in one session.
 pub(crate) trait Connection {
@@ -36,4 +44,8 @@ pub(crate) struct Finished {
     pub(crate) has_rows: bool,
     pub(crate) figures: ProgressSnapshot,
     pub(crate) elapsed: Duration,
+}
+
+pub(super) fn cancelled_by_user() -> Failure {
+    Failure::with_code(ErrorCode::QueryWasCancelled, "the query was cancelled")
 }

@@ -13,7 +13,7 @@ mod query;
 mod services;
 
 pub(crate) use events::ProfileEvents;
-pub(crate) use format_settings::{copy_settings, format_settings};
+pub(crate) use format_settings::{copy_settings, format_settings, formats_of};
 pub(crate) use memory::{ServerMemory, release_forever};
 pub(crate) use query::QueryContext;
 pub(crate) use services::Services;

@@ -102,7 +102,8 @@ fn permit(statement: &Statement, settings: &mut Settings) -> Result<()> {
     Ok(())
 }
 
-fn changes(settings: &[Setting]) -> Vec<(String, String)> {
+/// Names and texts of settings.
+pub(crate) fn changes(settings: &[Setting]) -> Vec<(String, String)> {
     settings.iter().map(|setting| (setting.name.clone(), literal_text(&setting.value))).collect()
 }
 

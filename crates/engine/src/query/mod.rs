@@ -40,5 +40,6 @@ mod temporary_table;
 mod update;
 
 pub(crate) use describe_postgres::describe;
-pub(crate) use execute::{check_size, execute};
+pub(crate) use execute::{changes, check_size, execute};
 pub(crate) use external_table::read_tables;
+pub(crate) use statement::clause_settings;

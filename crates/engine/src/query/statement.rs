@@ -3,7 +3,7 @@
 use basalt_sql::ast::{AccessStatement, DefinitionMode, InsertSource, Query, SetExpr, Setting, Statement};
 
 /// The settings of a statement's own SETTINGS clauses, in the order in which they apply.
-pub(super) fn clause_settings(statement: &Statement) -> Vec<Setting> {
+pub(crate) fn clause_settings(statement: &Statement) -> Vec<Setting> {
     match statement {
         Statement::Query(query) => query_settings(query),
         Statement::Insert(insert) => {

@@ -130,7 +130,8 @@ fn control_c_ends_the_query_and_not_the_shell() {
     let dir = tempdir().expect("a directory");
     let server = Server::start(&dir.path().join("data"));
     let client = format!("client --port {}", server.address().port());
-    for arguments in ["local", &client] {
+    let native = format!("client --protocol native --port {}", server.tcp_address().port());
+    for arguments in ["local", &client, &native] {
         let mut terminal = Terminal::open(dir.path(), arguments);
         terminal.wait_for(PROMPT);
         terminal.press(ENDLESS);

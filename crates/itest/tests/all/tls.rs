@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use basalt_itest::certificates::{Certificates, NO_OPENSSL};
 use basalt_itest::foreign::find;
+use basalt_itest::program::run;
 use basalt_itest::python::Python;
 use basalt_itest::server::Server;
 use basalt_itest::waiting::{check, wait_until};
@@ -73,6 +74,19 @@ fn write_config(dir: &TempDir, more: &str) -> String {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn own_client_verifies_the_server() {
+    let Some(secured) = Secured::start("", &[]) else { return skipped(NO_OPENSSL) };
+    let (authority, port) = (secured.certificates.path("ca.pem"), secured.native().port().to_string());
+    let authority = authority.display().to_string();
+    let ask = |more: &[&str]| {
+        run(&[&["client", "--secure", "--port", &port, "--query", "SELECT 1"], more].concat(), b"")
+    };
+    assert_eq!(ask(&["--host", "localhost", "--tls-ca-file", &authority]).expect(), "1\n");
+    assert_eq!(ask(&["--host", "localhost", "--accept-invalid-certificate"]).expect(), "1\n");
+    ask(&["--host", "localhost"]).expect_error("NETWORK_ERROR");
 }
 
 #[test]

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use basalt_base::{Error, ErrorCode, Result, bail};
+use arrow::array::RecordBatch;
+use basalt_base::{Columns, Error, ErrorCode, Result, bail};
 use basalt_formats::native::BlockLimits;
 use basalt_wire::frame::Method;
 use basalt_wire::native::{
     ClientHello, ClientInfo, ClientWriter, OLDEST_REVISION, Query, REVISION, ServerHello, ServerPacket,
-    ServerReader, Stage, negotiated, write_addendum,
+    ServerReader, Setting, Stage, negotiated, write_addendum,
 };
 
 use super::insert::Insert;
@@ -32,10 +33,21 @@ pub struct Client {
     writer: ClientWriter,
     revision: u64,
     quota_key: String,
+    /// The time zone of the server.
+    timezone: String,
     /// Whether the server has not yet ended its answer.
     is_busy: bool,
     /// The name of the server, for errors.
     peer: String,
+}
+
+/// A statement, its settings and the values of its parameters, as texts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Statement<'a> {
+    pub text: &'a [u8],
+    /// Settings that the server must know.
+    pub settings: &'a [(String, String)],
+    pub parameters: &'a [(String, String)],
 }
 
 impl Client {
@@ -47,7 +59,7 @@ impl Client {
         }
         let peer = socket.peer().to_owned();
         socket.renew(limits.within(limits.connect));
-        let revision = greet(&mut socket, address, &peer)?;
+        let (revision, timezone) = greet(&mut socket, address, &peer)?;
         socket.renew(limits);
         let compression = Some(Method::default());
         Ok(Client {
@@ -55,9 +67,15 @@ impl Client {
             writer: ClientWriter::new(revision, compression),
             revision,
             quota_key: address.quota_key.clone(),
+            timezone,
             is_busy: false,
             peer,
         })
+    }
+
+    /// The name of the server's time zone.
+    pub fn timezone(&self) -> &str {
+        &self.timezone
     }
 
     /// The rows of a query. The connection is closed with them.
@@ -81,8 +99,14 @@ impl Client {
         !self.is_busy && self.socket().is_idle()
     }
 
-    /// Sends a statement without external tables: an empty block ends their list.
-    pub(super) fn ask(&mut self, text: &[u8]) -> Result<()> {
+    /// Sends a statement without external tables: an empty block ends their list. The caller reads the answer, packet by
+    /// packet, up to the end of the stream or an error.
+    pub fn ask(&mut self, statement: Statement<'_>) -> Result<()> {
+        let settings = statement.settings.iter().map(|(name, value)| Setting {
+            name: name.clone(),
+            is_important: true,
+            value: value.clone(),
+        });
         let query = Query {
             id: String::new(),
             client: ClientInfo {
@@ -91,11 +115,11 @@ impl Client {
                 version: (CLIENT_VERSION.0, CLIENT_VERSION.1, 0),
                 ..ClientInfo::default()
             },
-            settings: Vec::new(),
+            settings: settings.collect(),
             stage: Stage::Complete,
             is_compressed: true,
-            text: text.to_vec(),
-            parameters: Vec::new(),
+            text: statement.text.to_vec(),
+            parameters: statement.parameters.to_vec(),
         };
         let mut packets = Vec::new();
         query.write(self.revision, &mut packets);
@@ -105,13 +129,35 @@ impl Client {
     }
 
     /// Sends packets. If the server does not take them, its exception is the error, if there is one.
-    pub(super) fn send(&mut self, packets: &[u8]) -> Result<()> {
+    fn send(&mut self, packets: &[u8]) -> Result<()> {
         let Err(error) = self.socket().send(packets) else { return Ok(()) };
         self.take_arrived().and(Err(error))
     }
 
+    /// Sends rows of an INSERT. An error that the server has found in earlier rows is returned here.
+    pub fn send_rows(&mut self, columns: &Columns, rows: &RecordBatch) -> Result<()> {
+        self.take_arrived()?;
+        let mut packet = Vec::new();
+        self.writer.data(columns, rows, &mut packet)?;
+        self.send(&packet)
+    }
+
+    /// Ends the rows of an INSERT.
+    pub fn end_rows(&mut self) -> Result<()> {
+        let mut packet = Vec::new();
+        self.writer.end_of_data(&mut packet)?;
+        self.send(&packet)
+    }
+
+    /// Asks the server to end the statement. Its answer goes on, up to its end, and must be read.
+    pub fn cancel(&mut self) -> Result<()> {
+        let mut packet = Vec::new();
+        self.writer.cancel(&mut packet);
+        self.send(&packet)
+    }
+
     /// The next packet; an exception of the server is the error.
-    pub(super) fn next_packet(&mut self) -> Result<ServerPacket> {
+    pub fn next_packet(&mut self) -> Result<ServerPacket> {
         match self.reader.next_packet() {
             Ok(ServerPacket::Exception(error)) => {
                 self.is_busy = false;
@@ -128,7 +174,7 @@ impl Client {
     }
 
     /// Reads the packets that have arrived: counters, or an exception.
-    pub(super) fn take_arrived(&mut self) -> Result<()> {
+    fn take_arrived(&mut self) -> Result<()> {
         while self.socket().has_arrived()? {
             self.next_packet()?;
         }
@@ -136,17 +182,11 @@ impl Client {
     }
 
     /// Tells the server that nobody reads the rest of its answer. The connection is of no use afterwards.
-    pub(super) fn cancel(&mut self) {
-        let mut packet = Vec::new();
-        self.writer.cancel(&mut packet);
+    pub(super) fn leave(&mut self) {
         let limits = self.socket().limits().within(FAREWELL);
         self.socket().renew(limits);
         // A server that has gone needs no farewell.
-        let _ = self.socket().send(&packet);
-    }
-
-    pub(super) fn writer(&self) -> ClientWriter {
-        self.writer
+        let _ = self.cancel();
     }
 
     /// An error about a packet that does not belong here.
@@ -160,8 +200,8 @@ impl Client {
     }
 }
 
-/// Logs in. Returns the revision of the connection.
-fn greet(socket: &mut Socket, address: &Address, peer: &str) -> Result<u64> {
+/// Logs in. Returns the revision of the connection, and the server's time zone.
+fn greet(socket: &mut Socket, address: &Address, peer: &str) -> Result<(u64, String)> {
     let hello = ClientHello {
         client_name: CLIENT_NAME.to_owned(),
         version: CLIENT_VERSION,
@@ -194,7 +234,7 @@ fn greet(socket: &mut Socket, address: &Address, peer: &str) -> Result<u64> {
     packet.clear();
     write_addendum(&address.quota_key, revision, &mut packet);
     socket.send(&packet)?;
-    Ok(revision)
+    Ok((revision, server.timezone))
 }
 
 /// Whether the error is one of the socket, or the end of the query that waits.

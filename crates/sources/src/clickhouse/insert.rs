@@ -4,7 +4,7 @@ use arrow::array::RecordBatch;
 use basalt_base::{Columns, Result};
 use basalt_wire::native::ServerPacket;
 
-use super::client::Client;
+use super::client::{Client, Statement};
 
 /// An INSERT that the server has begun. Dropping it before [`Insert::finish`] breaks the connection, and the INSERT
 /// fails there.
@@ -15,7 +15,7 @@ pub struct Insert {
 impl Insert {
     /// Sends the statement, and waits until the server asks for the rows.
     pub(super) fn begin(mut client: Client, statement: &[u8]) -> Result<Insert> {
-        client.ask(statement)?;
+        client.ask(Statement { text: statement, ..Statement::default() })?;
         loop {
             match client.next_packet()? {
                 ServerPacket::Data(_) => return Ok(Insert { client }),
@@ -29,17 +29,12 @@ impl Insert {
 
     /// Sends rows. An error that the server has found in earlier rows is returned here.
     pub fn write(&mut self, columns: &Columns, rows: &RecordBatch) -> Result<()> {
-        self.client.take_arrived()?;
-        let mut packet = Vec::new();
-        self.client.writer().data(columns, rows, &mut packet)?;
-        self.client.send(&packet)
+        self.client.send_rows(columns, rows)
     }
 
     /// Ends the rows, and waits until the server has stored them.
     pub fn finish(mut self) -> Result<()> {
-        let mut packet = Vec::new();
-        self.client.writer().end_of_data(&mut packet)?;
-        self.client.send(&packet)?;
+        self.client.end_rows()?;
         while !matches!(self.client.next_packet()?, ServerPacket::EndOfStream) {}
         Ok(())
     }

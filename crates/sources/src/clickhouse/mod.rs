@@ -8,6 +8,6 @@ mod client;
 mod insert;
 mod rows;
 
-pub use client::Client;
+pub use client::{Client, Statement};
 pub use insert::Insert;
 pub use rows::Rows;

@@ -7,7 +7,7 @@ use basalt_base::{Columns, Result};
 use basalt_formats::BlockSource;
 use basalt_wire::native::ServerPacket;
 
-use super::client::Client;
+use super::client::{Client, Statement};
 
 /// The rows of a query. Dropping them before their end cancels the query.
 pub struct Rows<C: BorrowMut<Client>> {
@@ -20,7 +20,7 @@ impl<C: BorrowMut<Client>> Rows<C> {
     /// Sends a query, and waits for the columns of its result.
     pub(super) fn begin(mut client: C, query: &[u8]) -> Result<Rows<C>> {
         let connection = client.borrow_mut();
-        connection.ask(query)?;
+        connection.ask(Statement { text: query, ..Statement::default() })?;
         let columns = loop {
             match connection.next_packet()? {
                 ServerPacket::Data(header) if header.columns.is_empty() => {}
@@ -77,7 +77,7 @@ impl<C: BorrowMut<Client> + Send> BlockSource for Rows<C> {
 impl<C: BorrowMut<Client>> Drop for Rows<C> {
     fn drop(&mut self) {
         if !self.is_done {
-            self.client.borrow_mut().cancel();
+            self.client.borrow_mut().leave();
         }
     }
 }
