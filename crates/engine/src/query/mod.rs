@@ -27,6 +27,7 @@ mod named_collection;
 mod optimize;
 mod partition;
 mod permission;
+mod point_read;
 mod rename;
 mod resolve;
 mod running;

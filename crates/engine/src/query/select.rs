@@ -16,6 +16,7 @@ use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream};
 use futures::{FutureExt, Stream};
 use tokio::sync::mpsc;
 
+use super::point_read::PointRead;
 use super::running::Running;
 use crate::context::format_settings;
 use crate::execution::Execution;
@@ -74,11 +75,29 @@ fn plan_here(
 
 /// Starts a SELECT. Errors of planning come from here, errors of running from the rows.
 pub(super) async fn rows(running: Running, ast: ast::Query, request: Request) -> Result<Outcome> {
+    if let Some(read) = PointRead::of(&running.query, &ast, &request.parameters) {
+        return point_rows(running, ast, request, read).await;
+    }
     let started = start(&running.query, ast, request).await;
     match started {
         Ok((planned, started, target)) => {
             Ok(Outcome::Rows(Box::new(hand_over(running, planned, started, target))))
         }
+        Err(error) => {
+            running.finish(Some(&error));
+            Err(error)
+        }
+    }
+}
+
+/// The rows of a query that needs no plan.
+async fn point_rows(running: Running, ast: ast::Query, request: Request, read: PointRead) -> Result<Outcome> {
+    let query = Arc::clone(&running.query);
+    query.log_start();
+    let columns = read.columns.clone();
+    let found = read.rows(&query).await.and_then(|block| count_result(&query, &block).map(|()| block));
+    match found {
+        Ok(block) => Ok(Outcome::Rows(Box::new(ready_rows(&running, columns, block, &request, ast.format)))),
         Err(error) => {
             running.finish(Some(&error));
             Err(error)
@@ -184,7 +203,9 @@ pub(super) fn ready_rows(
         format: format.unwrap_or_else(|| request.default_format.clone()),
         into_outfile: None,
         format_settings: format_settings(&query),
-        blocks: Box::pin(futures::stream::iter([Ok(ResultBlock::Block(block))])),
+        blocks: Box::pin(futures::stream::iter(
+            (block.num_rows() > 0).then_some(Ok(ResultBlock::Block(block))),
+        )),
         status: Arc::clone(query.status()),
         progress: query.progress.clone(),
     }

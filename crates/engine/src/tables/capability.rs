@@ -29,6 +29,11 @@ pub(crate) trait KeyedTable {
 
     /// Whether a look-up of a million keys costs much less than several look-ups of fewer keys.
     fn prefers_large_blocks(&self) -> bool;
+
+    /// Whether a look-up of one key takes no longer than a few reads from disk, so that it needs no thread of its own.
+    fn finds_at_once(&self) -> bool {
+        false
+    }
 }
 
 /// A table whose rows are those of another object.

@@ -202,6 +202,10 @@ impl KeyedTable for EmbeddedRocksDbTable {
     fn lookup_key(&self) -> &[usize] {
         &self.key
     }
+
+    fn finds_at_once(&self) -> bool {
+        true
+    }
 }
 
 impl ChangeableTable for EmbeddedRocksDbTable {

@@ -250,6 +250,30 @@ fn row_policies_hide_rows_everywhere() {
 }
 
 #[test]
+fn reads_by_key_need_what_scans_need() {
+    let world = World::new(&[
+        "CREATE TABLE d.kv (k UInt8, v String, secret String) ENGINE = EmbeddedRocksDB PRIMARY KEY k",
+        "INSERT INTO d.kv VALUES (1, 'x', 's1'), (2, 'y', 's2')",
+        "CREATE TABLE d.kv2 (k UInt8, secret String) ENGINE = EmbeddedRocksDB PRIMARY KEY k",
+        "INSERT INTO d.kv2 VALUES (1, 's1')",
+        "GRANT SELECT(k, v) ON d.kv TO reader",
+        "GRANT SELECT(secret) ON d.kv2 TO reader",
+    ]);
+    world.reads("SELECT v FROM d.kv WHERE k = 1", "x\n");
+    world.denies("SELECT secret FROM d.kv WHERE k = 1");
+    world.denies("SELECT * FROM d.kv WHERE k = 1");
+    // The condition reads the key.
+    world.denies("SELECT secret FROM d.kv2 WHERE k = 1");
+    world.denies("SELECT a FROM d.hidden WHERE a = 1");
+    world.server.ask("CREATE ROW POLICY p ON d.kv USING secret = 's1' TO reader");
+    world.reads("SELECT v FROM d.kv WHERE k = 1", "x\n");
+    world.reads("SELECT v FROM d.kv WHERE k = 2", "");
+    world.reads("SELECT v FROM d.kv WHERE k IN (1, 2)", "x\n");
+    let limited = "SELECT v FROM d.kv WHERE k IN (1, 2) SETTINGS max_result_rows = 1";
+    assert!(world.server.post("", limited.as_bytes()).text().contains("(TOO_MANY_ROWS)"));
+}
+
+#[test]
 fn a_policy_that_reads_its_own_table_is_an_error() {
     let world = World::new(&[
         "GRANT SELECT ON d.t TO reader",
