@@ -1,6 +1,10 @@
 //! A range of keys, for scans.
 
-use arrow::array::ArrayRef;
+use std::fmt;
+
+use arrow::array::{ArrayRef, AsArray};
+use arrow::util::display::array_value_to_string;
+use basalt_base::types::quote_string;
 use basalt_base::{Error, Result};
 
 use crate::key_encoding::KeyEncoder;
@@ -61,6 +65,11 @@ impl KeyRange {
         KeyRange { upper: Some(Bound { columns, inclusive: false }), ..self }
     }
 
+    /// Whether every row is in it.
+    pub fn is_all(&self) -> bool {
+        self.lower.is_none() && self.upper.is_none()
+    }
+
     /// The encoded range; `None` if no key can be in it.
     pub fn encode(&self, encoder: &KeyEncoder) -> Result<Option<ByteRange>> {
         let lower = match &self.lower {
@@ -82,6 +91,37 @@ impl KeyRange {
         };
         let is_empty = upper.as_ref().is_some_and(|upper| *upper <= lower);
         Ok((!is_empty).then_some(ByteRange { lower, upper }))
+    }
+}
+
+impl fmt::Display for KeyRange {
+    /// `>= (1, 'a') and < (2)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = |bound: &Bound, sign: &str| format!("{sign}{} ", if bound.inclusive { "=" } else { "" });
+        match (&self.lower, &self.upper) {
+            (None, None) => f.write_str("from the first to the last"),
+            (Some(lower), None) => write!(f, "{}{lower}", sign(lower, ">")),
+            (None, Some(upper)) => write!(f, "{}{upper}", sign(upper, "<")),
+            (Some(lower), Some(upper)) => {
+                write!(f, "{}{lower} and {}{upper}", sign(lower, ">"), sign(upper, "<"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(")?;
+        for (at, column) in self.columns.iter().enumerate() {
+            let comma = if at > 0 { ", " } else { "" };
+            match column.as_binary_view_opt() {
+                Some(text) => {
+                    write!(f, "{comma}{}", quote_string(&String::from_utf8_lossy(text.value(0))))?;
+                }
+                None => write!(f, "{comma}{}", array_value_to_string(column, 0).map_err(|_| fmt::Error)?)?,
+            }
+        }
+        f.write_str(")")
     }
 }
 

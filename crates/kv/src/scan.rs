@@ -6,6 +6,7 @@ use rocksdb::{DB, DBRawIteratorWithThreadMode, ReadOptions};
 
 use crate::range::KeyRange;
 use crate::row_assembler::RowAssembler;
+use crate::snapshot::Direction;
 use crate::store::Store;
 
 const BATCH_ROWS: usize = 8192;
@@ -17,12 +18,26 @@ pub struct Scan<'a> {
     store: &'a Store,
     /// `None` at the end, or if the range is empty.
     rows: Option<DBRawIteratorWithThreadMode<'a, DB>>,
+    direction: Direction,
+    /// Rows that are still wanted.
+    left: usize,
     assembler: RowAssembler,
 }
 
 impl Store {
     /// The columns at `projection` of the rows in `range`, in key order.
     pub fn scan(&self, range: &KeyRange, projection: &[usize]) -> Result<Scan<'_>> {
+        self.scan_in(range, projection, Direction::Ascending, usize::MAX)
+    }
+
+    /// The columns at `projection` of the first `rows_max` rows in `range`, in key order or its reverse.
+    pub fn scan_in(
+        &self,
+        range: &KeyRange,
+        projection: &[usize],
+        direction: Direction,
+        rows_max: usize,
+    ) -> Result<Scan<'_>> {
         let spec = self.spec();
         let assembler = RowAssembler::new(&spec, projection)?;
         let rows = range.encode(&spec.key_encoder()?)?.map(|range| {
@@ -30,14 +45,18 @@ impl Store {
             // A pass over many blocks would evict the blocks that lookups need.
             options.fill_cache(false);
             options.set_auto_readahead_size(true);
+            options.set_iterate_lower_bound(range.lower.as_slice());
             if let Some(upper) = range.upper {
                 options.set_iterate_upper_bound(upper);
             }
             let mut rows = self.db().raw_iterator_opt(options);
-            rows.seek(range.lower);
+            match direction {
+                Direction::Ascending => rows.seek(range.lower),
+                Direction::Descending => rows.seek_to_last(),
+            }
             rows
         });
-        Ok(Scan { store: self, rows, assembler })
+        Ok(Scan { store: self, rows, direction, left: rows_max, assembler })
     }
 }
 
@@ -45,7 +64,8 @@ impl Scan<'_> {
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let Some(rows) = &mut self.rows else { return Ok(None) };
         let mut bytes = 0;
-        while self.assembler.len() < BATCH_ROWS && bytes < BATCH_BYTES {
+        let rows_max = BATCH_ROWS.min(self.left);
+        while self.assembler.len() < rows_max && bytes < BATCH_BYTES {
             let Some((key, row)) = rows.item() else {
                 let status = rows.status();
                 self.rows = None;
@@ -56,8 +76,12 @@ impl Scan<'_> {
                 self.assembler.push(key, row).map_err(|corrupt| corrupt.at(self.store.path(), key))?;
                 bytes += key.len() + row.len();
             }
-            rows.next();
+            match self.direction {
+                Direction::Ascending => rows.next(),
+                Direction::Descending => rows.prev(),
+            }
         }
+        self.left -= self.assembler.len();
         if self.assembler.is_empty() { Ok(None) } else { self.assembler.finish().map(Some) }
     }
 }

@@ -124,6 +124,7 @@ error_codes! {
     CannotUnlink                     "CANNOT_UNLINK"                         458  500 "58030"
     FileDoesntExist                  "FILE_DOESNT_EXIST"                     107  404 "58P01"
     UnknownSetting                   "UNKNOWN_SETTING"                       115  404 "42704"
+    ViolatedConstraint               "VIOLATED_CONSTRAINT"                   469  400 "23505"
     IncorrectData                    "INCORRECT_DATA"                        117  400 "22000"
     IllegalPrewhere                  "ILLEGAL_PREWHERE"                      182  400 "42601"
     IllegalFinal                     "ILLEGAL_FINAL"                         181  400 "42601"

@@ -13,8 +13,10 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
 
+use super::compared_call::ComparedCall;
 use super::monotonic::{Increasing, Reach};
 use super::operand::{Operands, Subject};
+use super::text_prefix;
 
 /// The values that one column must have.
 #[derive(Clone, Debug)]
@@ -67,7 +69,10 @@ fn collect(filter: &Expr, operands: Operands<'_>, found: &mut Vec<Condition>) {
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => {
             found.extend(either(left, right, operands));
         }
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) => comparison(left, *op, right, operands, found),
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            comparison(left, *op, right, operands, found);
+            found.extend(ComparedCall::of(filter).and_then(|call| text_prefix::of_call(&call, operands)));
+        }
         Expr::InList(InList { expr, list, negated: false }) => found.extend(in_list(expr, list, operands)),
         Expr::Between(Between { expr, negated: false, low, high }) => {
             comparison(expr, Operator::GtEq, low, operands, found);

@@ -4,8 +4,9 @@
 //! - [`registry`]: those of a session. Settings of ClickHouse that are not in its table are in [`known`], which says
 //!   whether other values than the default are accepted.
 //! - [`kind`]: the types of ClickHouse's settings.
-//! - [`merge_tree`]: those of a MergeTree table; [`succinct`]: those of a Succinct table.
+//! - [`merge_tree`], [`succinct`], [`embedded_rocksdb`]: those of a table of that engine.
 
+mod embedded_rocksdb;
 mod kind;
 mod known;
 mod literal;
@@ -17,6 +18,7 @@ mod table;
 mod typed;
 mod value;
 
+pub(crate) use embedded_rocksdb::EmbeddedRocksDbSettings;
 pub(crate) use literal::literal_text;
 pub(crate) use merge_tree::MergeTreeSettings;
 pub(crate) use registry::Settings;

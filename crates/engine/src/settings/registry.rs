@@ -205,6 +205,7 @@ settings_table! {
     decimal_check_overflow: bool = true, "A result of decimals that does not fit its type is an error; 0 keeps its low bits.";
     optimize_move_to_prewhere: bool = true, "Conditions of WHERE are evaluated while columns are read, the most selective first.";
     optimize_read_in_order: bool = true, "ORDER BY a prefix of the sorting key reads in that order, and does not sort.";
+    optimize_trivial_approximate_count_query: bool = false, "`SELECT count()` of an EmbeddedRocksDB table answers with RocksDB's estimate.";
     use_skip_indexes: bool = true, "Skip indexes leave out granules.";
     ignore_data_skipping_indices: String = "", "Names of skip indexes that are not used, with commas.";
     force_data_skipping_indices: String = "", "Names of skip indexes without which a query fails, with commas.";
@@ -229,6 +230,7 @@ settings_table! {
     check_named_collection_dependencies: bool = true, "Refuse to drop a named collection that a dictionary uses.";
     check_query_single_value_result: bool = false, "CHECK TABLE answers with one value, not with a row a part.";
     check_table_dependencies: bool = true, "Refuse to drop or rename a table that a dictionary loads from.";
+    insert_mode: String = "replace", "A row whose key is in a table of rows by key: `replace` replaces the other, `ignore` leaves it out, `error` refuses the INSERT.";
     fsync_after_insert: bool = true, "An INSERT returns when its rows are on the disk, not only with the operating system.";
     max_final_threads: u64 = 0u64, "Threads that merge parts for FINAL, at most; 0 is as many as the query has.";
     use_skip_indexes_if_final: bool = true, "Skip indexes leave out granules with FINAL, too.";

@@ -37,6 +37,7 @@ mod query_log;
 mod quotas;
 mod registry;
 mod rocksdb;
+mod rocksdb_settings;
 mod roles;
 mod row_policies;
 mod settings;

@@ -12,9 +12,10 @@ use super::{
     aggregate_function_combinators, asynchronous_metrics, build_options, columns, data_skipping_indices,
     data_type_families, databases, detached_parts, detached_tables, dictionaries, disks, empty, errors,
     events, formats, functions, grants, keywords, merge_tree_settings, merges, metrics, mutations,
-    named_collections, one, part_log, parts, parts_columns, processes, query_log, quotas, rocksdb, roles,
-    row_policies, settings, settings_profiles, storage_policies, succinct_columns, succinct_segments,
-    succinct_settings, table_engines, table_functions, tables, time_zones, users, warnings,
+    named_collections, one, part_log, parts, parts_columns, processes, query_log, quotas, rocksdb,
+    rocksdb_settings, roles, row_policies, settings, settings_profiles, storage_policies, succinct_columns,
+    succinct_segments, succinct_settings, table_engines, table_functions, tables, time_zones, users,
+    warnings,
 };
 use crate::execution::Execution;
 use crate::names::SYSTEM;
@@ -90,6 +91,11 @@ const TABLES: &[SystemTable] = &[
     SystemTable { name: "quotas_usage", columns: quotas::all_usage_columns, block: quotas::all_usage_block },
     SystemTable { name: "rocksdb", columns: rocksdb::columns, block: rocksdb::block },
     SystemTable { name: "role_grants", columns: roles::grant_columns, block: roles::grant_block },
+    SystemTable {
+        name: "rocksdb_settings",
+        columns: merge_tree_settings::columns,
+        block: rocksdb_settings::block,
+    },
     SystemTable { name: "roles", columns: roles::columns, block: roles::block },
     SystemTable { name: "row_policies", columns: row_policies::columns, block: row_policies::block },
     SystemTable { name: "settings", columns: settings::columns, block: settings::block },

@@ -5,34 +5,27 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
-use arrow::array::{Array, ArrayRef};
+use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
 use basalt_base::fs::{Storage, publish_empty_dir};
-use basalt_base::query::carried;
 use basalt_base::{ErrorCode, Result, bail};
-use basalt_kv::{Found, KeyRange, KvOptions, Load, ReopeningStore, SharedCache, Store};
+use basalt_kv::{Found, KvOptions, Load, ReopeningStore, SharedCache, Store};
 use basalt_parts::PartSelection;
 use basalt_sql::ast::{Expr, Literal};
 use parking_lot::{RwLock, RwLockWriteGuard};
-use tokio::sync::mpsc;
 
 use super::TableDefinition;
 use super::capability::{ChangeableTable, CheckedPart, KeyedTable, OptimizeRequest, RowsChange, StoredTable};
 use super::change_lock::ChangeLock;
 use super::rows_by_key::{key_of, refused_default, rows_spec};
 use super::table::{ColumnChange, InsertSettings, InsertSink, Table};
-use crate::context::{ProfileEvents, QueryContext};
-use crate::scan::{BlockIterator, BlockSource, Reach, ScanRequest, reach};
+use crate::scan::{BlockSource, KeyValueSource, ScanRequest};
+use crate::settings::EmbeddedRocksDbSettings;
 
 const ENGINE: &str = "EmbeddedRocksDB";
 /// RocksDB's files, below the table's own directory.
 const DIRECTORY: &str = "rocksdb";
-/// Keys of one look-up.
-const KEYS_A_BLOCK: usize = 65_536;
-/// Blocks that wait between a scan and its reader.
-const BLOCKS_WAITING: usize = 2;
 
 /// A table of one RocksDB.
 pub(crate) struct EmbeddedRocksDbTable {
@@ -56,9 +49,7 @@ impl EmbeddedRocksDbTable {
         if create.partition_by.is_some() || create.sample_by.is_some() {
             bail!(BadArguments, "engine EmbeddedRocksDB takes neither PARTITION BY nor SAMPLE BY");
         }
-        if let Some(setting) = create.settings.first() {
-            bail!(NotImplemented, "setting `{}` of engine EmbeddedRocksDB is not implemented", setting.name);
-        }
+        EmbeddedRocksDbSettings::of_clause(&create.settings)?;
         let key = key_of(&definition, ENGINE)?;
         let options = options_of(&definition, cache)?;
         let rocksdb = dir.join(DIRECTORY);
@@ -122,18 +113,7 @@ impl Table for EmbeddedRocksDbTable {
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
-        let store = self.store.readable()?;
-        let source = match reach(&self.key, &request.conditions)? {
-            Reach::Keys(keys) => KeyValueSource::Keys {
-                store,
-                partitions: request.query.threads().min(keys[0].len().div_ceil(KEYS_A_BLOCK)).max(1),
-                keys,
-                columns: request.columns.clone(),
-                query: Arc::clone(&request.query),
-            },
-            Reach::Range(range) => KeyValueSource::Range { store, range, columns: request.columns.clone() },
-        };
-        Ok(Arc::new(source))
+        Ok(KeyValueSource::of(self.store.readable()?, &self.key, request)?)
     }
 
     fn begin_insert(&self, settings: &InsertSettings) -> Result<Option<Box<dyn InsertSink + '_>>> {
@@ -275,88 +255,4 @@ impl InsertSink for KeyValueSink<'_> {
         let _shared = self.changes.shared()?;
         self.load.commit().map(|_| ())
     }
-}
-
-enum KeyValueSource {
-    Keys {
-        store: Arc<Store>,
-        keys: Vec<ArrayRef>,
-        partitions: usize,
-        columns: Vec<usize>,
-        query: Arc<QueryContext>,
-    },
-    Range {
-        store: Arc<Store>,
-        range: KeyRange,
-        columns: Vec<usize>,
-    },
-}
-
-impl BlockSource for KeyValueSource {
-    fn partition_count(&self) -> usize {
-        match self {
-            KeyValueSource::Keys { partitions, .. } => *partitions,
-            KeyValueSource::Range { .. } => 1,
-        }
-    }
-
-    fn open(&self, partition: usize) -> Result<BlockIterator> {
-        match self {
-            KeyValueSource::Keys { store, keys, partitions, columns, query } => {
-                let (store, keys, columns) = (Arc::clone(store), keys.clone(), columns.clone());
-                let query = Arc::clone(query);
-                let starts = (0..keys[0].len()).step_by(KEYS_A_BLOCK).skip(partition).step_by(*partitions);
-                Ok(Box::new(starts.map(move |start| {
-                    let count = KEYS_A_BLOCK.min(keys[0].len() - start);
-                    let slice: Vec<ArrayRef> = keys.iter().map(|key| key.slice(start, count)).collect();
-                    let counter: &AtomicU64 = &query.events.key_lookups;
-                    ProfileEvents::add(counter, count as u64);
-                    Ok(store.get(&slice, &columns, query.threads())?.rows)
-                })))
-            }
-            KeyValueSource::Range { store, range, columns } => {
-                Ok(Box::new(scan_aside(Arc::clone(store), range.clone(), columns.clone())))
-            }
-        }
-    }
-
-    fn rows_estimate(&self) -> Option<u64> {
-        match self {
-            KeyValueSource::Keys { keys, .. } => Some(keys[0].len() as u64),
-            KeyValueSource::Range { store, .. } => store.approximate_rows().ok(),
-        }
-    }
-
-    fn describe(&self) -> String {
-        match self {
-            KeyValueSource::Keys { keys, .. } => format!("{} keys looked up", keys[0].len()),
-            KeyValueSource::Range { range, .. } => format!("scan of {range:?}"),
-        }
-    }
-}
-
-/// Scans on a thread of its own, which holds the snapshot; the blocks come through a channel.
-fn scan_aside(
-    store: Arc<Store>,
-    range: KeyRange,
-    columns: Vec<usize>,
-) -> impl Iterator<Item = Result<RecordBatch>> {
-    let (sender, mut receiver) = mpsc::channel(BLOCKS_WAITING);
-    let scan = move || {
-        let blocks = match store.scan(&range, &columns) {
-            Ok(blocks) => blocks,
-            Err(error) => {
-                // The receiver may be gone.
-                let _ = sender.blocking_send(Err(error));
-                return;
-            }
-        };
-        for block in blocks {
-            if sender.blocking_send(block).is_err() {
-                return;
-            }
-        }
-    };
-    tokio::task::spawn_blocking(carried(scan));
-    std::iter::from_fn(move || tokio::task::block_in_place(|| receiver.blocking_recv()))
 }

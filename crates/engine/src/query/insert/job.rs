@@ -16,6 +16,7 @@ use basalt_planner::plan_constant;
 use basalt_sql::ast::{self, InsertSource, InsertTarget, SetExpr};
 
 use super::gatherer::{Gatherer, block_bytes, joined};
+use super::new_rows::{InsertMode, NewRows};
 use crate::context::QueryContext;
 use crate::execution::Execution;
 use crate::input_file::{format_of_path, open_input};
@@ -83,6 +84,10 @@ impl<'a> Job<'a> {
         }
         let filler = RowFiller::new(&self.definition, &self.given, &self.planning.context())?;
         let blocks = self.blocks(source, settings, input)?;
+        let mode = InsertMode::parse(&self.query.settings.insert_mode)?;
+        if mode != InsertMode::Replace {
+            return self.run_new_rows(mode, blocks, &filler);
+        }
         let mut gatherer = Gatherer::new(self.query);
         let mut sink = self.table.begin_insert(&insert)?;
         let gathers = sink.as_ref().is_none_or(|sink| sink.prefers_large_blocks());
@@ -100,6 +105,20 @@ impl<'a> Job<'a> {
             self.query.progress.add_written(written.0, written.1);
         }
         self.query.instance.background().wake();
+        Ok(())
+    }
+
+    /// Inserts the rows whose keys are new.
+    fn run_new_rows(&self, mode: InsertMode, blocks: Blocks<'_>, filler: &RowFiller) -> Result<()> {
+        let mut rows = NewRows::begin(self.query, &self.table, &self.definition, mode)?;
+        let mut written = (0, 0);
+        for block in blocks {
+            self.query.check()?;
+            let taken = rows.write(&filler.fill(&block?)?)?;
+            written = (written.0 + taken.num_rows() as u64, written.1 + block_bytes(&taken));
+        }
+        rows.commit()?;
+        self.query.progress.add_written(written.0, written.1);
         Ok(())
     }
 

@@ -1,12 +1,13 @@
 //! INSERT and COPY: blocks from a query, from text or from a file, into a table.
 //!
 //! - [`job`]: one INSERT: where its rows come from, and how they get into the table.
-//! - [`gatherer`]: joins small blocks.
+//! - [`gatherer`]: joins small blocks; [`new_rows`]: leaves out rows whose keys are in the table.
 //! - [`async_insert`]: INSERTs whose rows wait for those of other statements.
 
 mod async_insert;
 mod gatherer;
 mod job;
+mod new_rows;
 
 use std::sync::Arc;
 
@@ -29,7 +30,13 @@ pub(super) async fn insert(query: &Arc<Execution>, ast: ast::Insert, request: Re
     let request = Request { input, ..request };
     let is_data = matches!(ast.source, InsertSource::Values { .. } | InsertSource::Format { .. });
     let is_table = matches!(ast.target, InsertTarget::Table(_));
-    if query.settings.async_insert && is_table && is_data && !matches!(request.input, Input::Blocks(_)) {
+    let replaces = query.settings.insert_mode == "replace";
+    if query.settings.async_insert
+        && replaces
+        && is_table
+        && is_data
+        && !matches!(request.input, Input::Blocks(_))
+    {
         return async_insert::insert(query, ast.target, ast.columns, ast.source, request).await;
     }
     let settings = format_settings(query);
