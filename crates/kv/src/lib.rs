@@ -2,7 +2,8 @@
 //!
 //! [`Store`] is one table in one RocksDB: rows of typed columns, some of which are the key. Inserting an existing
 //! key replaces its row. [`Database`] is a RocksDB with several families of such rows, for a table that keeps
-//! generations of them; [`encoding`] has what it needs to read their keys and rows.
+//! generations of them; [`encoding`] has what it needs to read their keys and rows. [`raw`] is a RocksDB without
+//! columns: its keys and values are bytes.
 //!
 //! # On disk
 //!
@@ -31,6 +32,7 @@ mod load;
 mod lookup;
 mod options;
 mod range;
+pub mod raw;
 mod recovery;
 mod reopening;
 mod row_assembler;
