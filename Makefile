@@ -3,7 +3,7 @@
 
 CARGO ?= cargo
 
-.PHONY: setup build demo test fmt lint miri bench
+.PHONY: setup build kv-library demo test fmt lint miri bench
 
 setup: ## installs what the build needs, or says what to install
 	@scripts/setup
@@ -12,6 +12,9 @@ build: setup ## target/release/basalt, its debug information in target/release/b
 	$(CARGO) build --release --workspace --locked
 	@scripts/split-debug
 	@scripts/link-target
+
+kv-library: build ## the C library of key/value stores, in target/kv-library: docs/kv-library.md
+	@scripts/kv-library
 
 demo: build ## the main job, end to end, on embedded storage
 	@scripts/demo

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 const SOURCE: &str = "src/policy.cc";
 
-#[expect(clippy::print_stdout, reason = "how a build script talks to cargo")]
 fn main() -> Result<(), std::env::VarError> {
     println!("cargo:rerun-if-changed={SOURCE}");
     let rocksdb = PathBuf::from(std::env::var("DEP_ROCKSDB_CARGO_MANIFEST_DIR")?).join("rocksdb");
