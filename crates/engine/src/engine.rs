@@ -188,6 +188,7 @@ fn open_instance(storage: Arc<dyn Storage>, options: EngineOptions) -> Result<Ar
         insert_threads: processors,
         storage: Arc::clone(&storage),
         data_dir: data_dir.clone(),
+        user_files: options.user_files_path.clone(),
         cache: SharedCache::for_machine(memory_bytes().unwrap_or(0)),
         block_cache: Arc::new(BlockCache::new(uncompressed_cache_size(options.uncompressed_cache_size))),
         space: DiskSpace::default(),

@@ -197,18 +197,22 @@ impl Database {
     /// Writes the changes to the log and syncs it.
     pub(crate) fn write(&self, changes: WriteBatch, doing: &str) -> Result<()> {
         let mut options = WriteOptions::default();
-        options.set_sync(true);
+        options.set_sync(self.options.syncs_log);
         self.db.write_opt(changes, &options).map_err(|error| self.refused(doing, &error))?;
         self.acknowledge();
         Ok(())
     }
 
-    /// Records that the changes so far, all of them synced, are durable.
+    /// Records that the changes so far are durable, if they are.
     fn acknowledge(&self) {
         if let Some(acknowledged) = &self.acknowledged {
-            acknowledged
-                .add(Acknowledged { sequence: self.db.latest_sequence_number(), ..Acknowledged::default() });
+            acknowledged.add(Acknowledged { sequence: self.durable_sequence(), ..Acknowledged::default() });
         }
+    }
+
+    /// The number of the last change if all of them were synced, else 0: nothing is said of the log then.
+    fn durable_sequence(&self) -> u64 {
+        if self.options.syncs_log { self.db.latest_sequence_number() } else { 0 }
     }
 
     /// Like [`Database::acknowledge`], and includes the files that the MANIFEST lists now.
@@ -216,7 +220,7 @@ impl Database {
         let Some(acknowledged) = &self.acknowledged else { return Ok(()) };
         let Some(manifest) = ManifestPlace::find(&self.path)? else { return Ok(()) };
         acknowledged.add(Acknowledged {
-            sequence: self.db.latest_sequence_number(),
+            sequence: self.durable_sequence(),
             manifest: manifest.number,
             manifest_bytes: manifest.bytes()?,
         });

@@ -15,7 +15,7 @@
 //! When [`Store::insert`], [`Load::commit`] or [`Store::delete`] returns, the change is durable and complete. Few
 //! rows are one batch in the synced write-ahead log; many rows are sorted files, written and synced outside the
 //! table and ingested together. A store whose files lack acknowledged changes is refused, not opened without them;
-//! [`Store::restore`] saves what can be read.
+//! [`Store::restore`] saves what can be read. Without [`KvOptions::syncs_log`], few rows are durable later.
 //!
 //! # Not here
 //!

@@ -38,6 +38,9 @@ pub struct KvOptions {
     pub read_only: bool,
     /// Rows expire this long after their last insert.
     pub ttl_seconds: Option<u32>,
+    /// Sync the log before a change of few rows returns. Without it, the last such changes are lost when the machine
+    /// stops, but not when the process does; what is left is a state that the store had.
+    pub syncs_log: bool,
     pub cache: SharedCache,
     pub clock: Arc<dyn Clock>,
 }
@@ -70,6 +73,7 @@ impl Default for KvOptions {
         KvOptions {
             read_only: false,
             ttl_seconds: None,
+            syncs_log: true,
             cache: SharedCache::default(),
             clock: Arc::new(SystemClock),
         }

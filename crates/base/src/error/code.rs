@@ -113,6 +113,7 @@ error_codes! {
     StorageRequiresParameter         "STORAGE_REQUIRES_PARAMETER"             55  400 "42601"
     AllConnectionTriesFailed         "ALL_CONNECTION_TRIES_FAILED"           279  500 "08006"
     UnknownCompressionMethod         "UNKNOWN_COMPRESSION_METHOD"             89  400 "22023"
+    TableIsReadOnly                  "TABLE_IS_READ_ONLY"                    242  400 "25006"
     LimitExceeded                    "LIMIT_EXCEEDED"                        290  400 "54000"
     BadDatabaseForTemporaryTable     "BAD_DATABASE_FOR_TEMPORARY_TABLE"      442  400 "42P16"
     CannotCompress                   "CANNOT_COMPRESS"                       270  500 "XX000"

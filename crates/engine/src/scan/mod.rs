@@ -9,8 +9,8 @@
 //! - [`conjunct`], [`estimate`]: a WHERE clause taken apart, for a source that filters its rows itself.
 //! - [`virtual_columns`]: columns that a query may read and that are not stored.
 //! - [`coded_string`], [`numbering`]: strings that leave a source as numbers.
-//! - [`parts`]: the sources of MergeTree tables; [`succinct`]: those of Succinct tables; [`key_value`]: those of
-//!   EmbeddedRocksDB tables; [`reach`]: keys that conditions leave.
+//! - [`parts`]: the sources of MergeTree tables; [`succinct`]: those of Succinct tables; [`key_value`] and
+//!   [`raw_key_value`]: those of EmbeddedRocksDB tables; [`reach`]: keys that conditions leave.
 
 mod coded_string;
 mod compared_call;
@@ -23,6 +23,7 @@ mod numbering;
 mod operand;
 mod parts;
 mod predicate;
+mod raw_key_value;
 mod reach;
 mod source;
 mod succinct;
@@ -39,6 +40,7 @@ pub(crate) use numbering::Numbering;
 pub(crate) use operand::{Operands, TableExpression};
 pub(crate) use parts::FinalSource;
 pub(crate) use predicate::predicate;
+pub(crate) use raw_key_value::{RawSource, look_up};
 pub(crate) use source::{BlockIterator, BlockSource, MemorySource, ScanRequest};
 pub(crate) use succinct::succinct_source;
 pub(crate) use text::text_conditions;

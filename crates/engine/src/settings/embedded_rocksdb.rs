@@ -11,6 +11,7 @@ settings_table! {
     /// The values of all settings of one table.
     EmbeddedRocksDbSettings;
     optimize_for_bulk_insert: bool = true, "No effect: large INSERTs write sorted files in any case, small ones never do.";
+    sync: bool = true, "A change of few rows is on the disk when it returns; 0: it survives the end of the process, but not that of the machine.";
     bulk_insert_block_size: u64 = 1_048_449u64, "No effect: the size of sorted files does not depend on that of blocks.";
 }
 

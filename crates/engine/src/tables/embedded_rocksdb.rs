@@ -49,7 +49,6 @@ impl EmbeddedRocksDbTable {
         if create.partition_by.is_some() || create.sample_by.is_some() {
             bail!(BadArguments, "engine EmbeddedRocksDB takes neither PARTITION BY nor SAMPLE BY");
         }
-        EmbeddedRocksDbSettings::of_clause(&create.settings)?;
         let key = key_of(&definition, ENGINE)?;
         let options = options_of(&definition, cache)?;
         let rocksdb = dir.join(DIRECTORY);
@@ -77,7 +76,8 @@ impl EmbeddedRocksDbTable {
 
 fn options_of(definition: &TableDefinition, cache: &SharedCache) -> Result<KvOptions> {
     let ttl_seconds = ttl_of(definition)?;
-    Ok(KvOptions { ttl_seconds, cache: cache.clone(), ..KvOptions::default() })
+    let syncs_log = EmbeddedRocksDbSettings::of_clause(&definition.create.settings)?.sync;
+    Ok(KvOptions { ttl_seconds, syncs_log, cache: cache.clone(), ..KvOptions::default() })
 }
 
 /// The time to live: the first argument of the engine.
@@ -94,7 +94,13 @@ fn ttl_of(definition: &TableDefinition) -> Result<Option<u32>> {
             ),
         },
         [_] => bail!(BadArguments, "the first argument of engine EmbeddedRocksDB is its ttl in seconds"),
-        _ => bail!(NotImplemented, "rocksdb_dir and read_only of engine EmbeddedRocksDB are not implemented"),
+        [_, _] | [_, _, _] => {
+            bail!(NotImplemented, "this is not implemented for a table over a directory of RocksDB")
+        }
+        _ => bail!(
+            BadArguments,
+            "engine EmbeddedRocksDB has at most three arguments: ttl, rocksdb_dir, read_only"
+        ),
     }
 }
 

@@ -49,7 +49,10 @@ pub(super) fn merge_mode(
             Ok(MergeMode::VersionedCollapsing { sign: arguments.sign()? })
         }
         _ => {
-            arguments.check_count(0..=0, "")?;
+            // Arguments of other engines mean nothing here.
+            if definition.create.engine.as_ref().is_none_or(|engine| engine.name == arguments.engine) {
+                arguments.check_count(0..=0, "")?;
+            }
             Ok(MergeMode::Ordinary)
         }
     }

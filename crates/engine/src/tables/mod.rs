@@ -2,7 +2,7 @@
 //!
 //! - [`table`]: the contract of all engines; [`capability`]: what only some of them can do.
 //! - [`registry`]: opens a table by the name of its engine; [`opener`]: what the tables of a database share.
-//! - [`merge_tree`], [`embedded_rocksdb`], [`memory`], [`dictionary`]: one file an engine, [`succinct`] a folder; [`virtual_table`]: tables that
+//! - [`merge_tree`], [`embedded_rocksdb`], [`raw_rocksdb`], [`memory`], [`dictionary`]: one file an engine, [`succinct`] a folder; [`virtual_table`]: tables that
 //!   live for one query.
 //! - [`rows_by_key`]: what the engines share that find rows by key.
 //! - [`change_lock`]: keeps INSERTs away from a table while its rows are changed in place.
@@ -30,6 +30,7 @@ mod merge_tree_version;
 mod opener;
 mod part_log;
 mod planning;
+mod raw_rocksdb;
 mod registry;
 mod rows_by_key;
 mod skip_index;

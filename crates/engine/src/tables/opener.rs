@@ -17,6 +17,8 @@ use crate::server_log::ServerLog;
 pub(crate) struct TableOpener {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) data_dir: PathBuf,
+    /// The directory that paths of users are confined to; `None` in a process of the user's own.
+    pub(crate) user_files: Option<PathBuf>,
     /// Decides when rows expire.
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) cache: SharedCache,

@@ -13,8 +13,10 @@ use super::memory::MemoryTable;
 use super::merge_mode;
 use super::merge_tree::MergeTreeTable;
 use super::opener::TableOpener;
+use super::raw_rocksdb::{RawDirectory, RawRocksDbTable};
 use super::succinct::SuccinctTable;
 use super::table::Table;
+use crate::data_dir;
 
 /// The table engines, as SQL names them.
 pub(crate) const ENGINES: &[&str] = &[
@@ -78,9 +80,17 @@ impl TableOpener {
             name if merge_mode::ENGINES.contains(&name) => {
                 Ok(Arc::new(MergeTreeTable::open(self, dir, definition)?))
             }
-            "EmbeddedRocksDB" => {
-                Ok(Arc::new(EmbeddedRocksDbTable::open(&self.storage, dir, definition, &self.cache)?))
-            }
+            "EmbeddedRocksDB" => match RawDirectory::of_arguments(&engine.args)? {
+                Some(directory) => {
+                    let path = data_dir::user_path(&directory.path, self.user_files.as_deref())?;
+                    let read_only = directory.is_read_only;
+                    let storage = self.storage.as_ref();
+                    Ok(Arc::new(RawRocksDbTable::open(storage, &dir, path, read_only, definition)?))
+                }
+                None => {
+                    Ok(Arc::new(EmbeddedRocksDbTable::open(&self.storage, dir, definition, &self.cache)?))
+                }
+            },
             "Succinct" => Ok(Arc::new(SuccinctTable::open(self, dir, definition)?)),
             known if NOT_BUILT.contains(&known) => {
                 bail!(NotImplemented, "table engine {known} is not implemented")

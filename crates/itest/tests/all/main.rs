@@ -48,6 +48,7 @@ mod postgres_catalog;
 mod postgres_clients;
 mod program;
 mod psql;
+mod raw_rocksdb;
 mod remote;
 mod shell;
 mod slow_clients;

@@ -19,6 +19,8 @@ pub struct RawStore {
     path: PathBuf,
     options: RawOptions,
     db: DB,
+    /// Whether another process writes the store, which this one follows.
+    follows: bool,
     reads: rocksdb::ReadOptions,
     synced: rocksdb::WriteOptions,
     unsynced: rocksdb::WriteOptions,
@@ -38,16 +40,43 @@ impl RawStore {
         foreign::check(path)?;
         let rocksdb = options.to_rocksdb()?;
         let db = DB::open(&rocksdb, path).map_err(|error| failed(path, "opening", &error))?;
+        Ok(RawStore::of(path, options, db, false))
+    }
+
+    /// Opens the store in `path` for reading, while another process may have it open and write it. `logs` is a directory
+    /// for messages of RocksDB. What the other process writes is seen after [`RawStore::catch_up`].
+    pub fn follow(path: &Path, logs: &Path, options: &RawOptions) -> Result<Arc<RawStore>> {
+        foreign::check(path)?;
+        let mut rocksdb = RawOptions { create_if_missing: false, ..options.clone() }.to_rocksdb()?;
+        // A file that the other process removes must stay readable.
+        rocksdb.set_max_open_files(-1);
+        let db = DB::open_as_secondary(&rocksdb, path, logs)
+            .map_err(|error| failed(path, "opening it beside another process", &error))?;
+        Ok(RawStore::of(path, options, db, true))
+    }
+
+    fn of(path: &Path, options: &RawOptions, db: DB, follows: bool) -> Arc<RawStore> {
         let mut synced = rocksdb::WriteOptions::default();
         synced.set_sync(true);
-        Ok(Arc::new(RawStore {
+        Arc::new(RawStore {
             path: path.to_path_buf(),
             options: options.clone(),
             db,
+            follows,
             reads: rocksdb::ReadOptions::default(),
             synced,
             unsynced: rocksdb::WriteOptions::default(),
-        }))
+        })
+    }
+
+    /// Reads what the process that writes the store has written. Nothing to do for the one that writes it.
+    pub fn catch_up(&self) -> Result<()> {
+        if !self.follows {
+            return Ok(());
+        }
+        self.db
+            .try_catch_up_with_primary()
+            .map_err(|error| self.failed("reading what another process wrote", &error))
     }
 
     /// Removes all files of the store in `path`, which nobody may have open. A missing store is no error. Files of

@@ -169,6 +169,32 @@ fn a_record_that_a_crash_cut_off_is_left_out() {
     }
 }
 
+/// A power cut takes the end of a log that was not synced, at any byte.
+#[test]
+fn a_store_that_does_not_sync_opens_with_its_first_changes() {
+    let unsynced = KvOptions { syncs_log: false, ..options() };
+    let open = |path: &Path| Store::open(path, spec(), unsynced.clone()).map(Arc::new);
+    let dir = tempdir().expect("a directory");
+    let path = dir.path().join("rocksdb");
+    let store = open(&path).expect("a new store");
+    load(&store, 0);
+    (1..4).for_each(|block| store.insert(&rows(block * ROWS)).expect("an insert"));
+    drop(store);
+    let log = files(&path, |name| name.ends_with(".log")).pop().expect("a log");
+    let whole = std::fs::read(&log).expect("readable");
+    let mut counts = Vec::new();
+    for length in 0..=whole.len() {
+        let dir = tempdir().expect("a directory");
+        let cut = dir.path().join("rocksdb");
+        copy(&path, &cut);
+        std::fs::write(cut.join(log.file_name().expect("a name")), &whole[..length]).expect("writable");
+        counts.push(count(&open(&cut).unwrap_or_else(|error| panic!("{length} bytes: {error}"))));
+    }
+    assert!(counts.is_sorted(), "{counts:?}");
+    counts.dedup();
+    assert_eq!(counts, [1, 2, 3, 4].map(|blocks| blocks * ROWS as usize));
+}
+
 #[test]
 fn a_store_without_its_first_file_is_refused() {
     let (_dir, path) = store_of(3, 1);

@@ -120,6 +120,14 @@ impl Checker<'_> {
         if let Some(engine) = create.engine.as_ref().filter(|engine| engine.name == "Dictionary") {
             self.dictionary(&engine.args)?;
         }
+        // The second argument is a directory.
+        if create
+            .engine
+            .as_ref()
+            .is_some_and(|engine| engine.name == "EmbeddedRocksDB" && engine.args.len() > 1)
+        {
+            self.global("FILE")?;
+        }
         self.replace(create.or_replace, ObjectKind::Table, &create.name)?;
         match &create.source {
             Some(TableSource::Like(name)) => self.seen_whole(name),
