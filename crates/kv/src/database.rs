@@ -14,7 +14,7 @@ use rocksdb::{BoundColumnFamily, DB, DEFAULT_COLUMN_FAMILY_NAME, Options, WriteB
 use crate::error::failed;
 use crate::options::KvOptions;
 use crate::recovery::{Acknowledged, AcknowledgedFile, ManifestPlace, check};
-use crate::row_encoding::StoredRow;
+use crate::row_encoding::{StoredRow, TOMBSTONE};
 use crate::snapshot::Snapshot;
 
 /// The directory inside the database's for loads in progress.
@@ -33,6 +33,15 @@ pub struct Database {
     /// Whether a change met a full disk; RocksDB then accepts no other.
     ran_out_of_space: AtomicBool,
     loads: AtomicU64,
+}
+
+/// What a change survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// The end of the process: it is in the log.
+    Logged,
+    /// The end of the machine: the log is synced.
+    Synced,
 }
 
 impl Database {
@@ -122,6 +131,24 @@ impl Database {
         written.iter().for_each(|(name, record)| changes.put(name, record));
         removed.iter().for_each(|name| changes.delete(name));
         self.write(changes, "writing its records")
+    }
+
+    /// Sets rows of `family`, each by its encoded key; `None` is a tombstone. All at once; the last change of a key wins.
+    pub fn write_rows<'a>(
+        &self,
+        family: &str,
+        rows: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)>,
+        durability: Durability,
+    ) -> Result<()> {
+        self.check_writable()?;
+        let handle = self.family(family)?;
+        let mut changes = WriteBatch::default();
+        rows.for_each(|(key, row)| changes.put_cf(&handle, key, row.unwrap_or(TOMBSTONE)));
+        let doing = format!("changing {} rows", changes.len());
+        match durability {
+            Durability::Synced => self.write(changes, &doing),
+            Durability::Logged => self.db.write(changes).map_err(|error| self.refused(&doing, &error)),
+        }
     }
 
     /// Calls `visit` with the newest row of an encoded key in `family`, if there is one.

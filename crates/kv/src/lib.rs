@@ -43,12 +43,13 @@ mod snapshot;
 mod spec;
 mod statistics;
 mod store;
+mod string_row;
 mod write;
 
 #[cfg(test)]
 mod model;
 
-pub use database::Database;
+pub use database::{Database, Durability};
 pub use load::Load;
 pub use lookup::Found;
 pub use options::{KvOptions, SharedCache};

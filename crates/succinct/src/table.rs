@@ -15,6 +15,7 @@ use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use self_cell::self_cell;
 
 use crate::generation::Generation;
+use crate::recorded::{self, RecordedSettings, RecordedTable};
 use crate::records::{self, SegmentRecord, generation_of, retired};
 use crate::snapshot::Snapshot;
 use crate::spec::TableSpec;
@@ -90,12 +91,14 @@ impl Table {
         let segments_dir = dir.join(SEGMENTS_DIRECTORY);
         let spools_dir = dir.join(SPOOLS_DIRECTORY);
         publish_empty_dir(storage.as_ref(), &segments_dir)?;
+        // First, because a table that another process has open is refused here.
+        let database = Arc::new(Database::open(&Table::rocksdb_dir(dir), options.kv.clone())?);
         if storage.exists(&spools_dir)? {
             storage.remove_dir_all(&spools_dir)?;
         }
         storage.create_dir_all(&spools_dir)?;
-        let database = Arc::new(Database::open(&Table::rocksdb_dir(dir), options.kv.clone())?);
         let recorded = database.records(b"")?;
+        record_columns(&database, &recorded, &spec, &options)?;
         let segments = records::segments(dir, &recorded)?;
         let unrecorded = remove_unrecorded(storage.as_ref(), &segments_dir, &segments)?;
         let open = |record: &SegmentRecord| {
@@ -144,6 +147,7 @@ impl Table {
                 self.dir.display()
             );
         }
+        record_columns(&self.database, &[], &spec, &self.options)?;
         *current = Arc::new(spec);
         Ok(())
     }
@@ -251,6 +255,25 @@ impl Change {
         }
         Ok(())
     }
+}
+
+/// Records the columns and the settings, if they are not those that are recorded.
+fn record_columns(
+    database: &Database,
+    recorded: &[(Vec<u8>, Vec<u8>)],
+    spec: &TableSpec,
+    options: &TableOptions,
+) -> Result<()> {
+    let settings = RecordedSettings {
+        segment_bytes: options.segment_bytes,
+        segments_max: options.segments_max as u64,
+        dead_share_max: options.dead_share_max,
+    };
+    let record = (recorded::NAME.to_vec(), RecordedTable::of(spec, settings).encode());
+    if database.is_read_only() || recorded.contains(&record) {
+        return Ok(());
+    }
+    database.write_records(&[record], &[])
 }
 
 /// The generations that are not retired, the newest first; at least one. Those that are retired are dropped.
