@@ -1,6 +1,7 @@
 //! I am a program for LevelDB: give me its C functions over Basalt's key/value stores.
 //!
-//! The functions of include/leveldb/c.h, which documents them, and nothing else: no logic of storage. `make kv-library`
+//! The functions of include/leveldb/c.h, which documents them, and nothing else: no logic of storage. A database is a raw
+//! store of the crate `kv`, or a Succinct table of one String by another. `make kv-library`
 //! makes a shared and a static library of this crate; they have RocksDB's own C functions too. docs/kv-library.md is
 //! the guide.
 //!
@@ -18,6 +19,7 @@
 //! ends with NUL, or an address with the number of bytes that comes with it. A reference or a box is NULL or a handle
 //! of its type that is not destroyed, and one thread at a time has those that a function changes.
 
+mod background;
 mod batch;
 mod border;
 mod cache;
@@ -30,4 +32,8 @@ mod iterator;
 mod management;
 mod options;
 mod reading;
+mod succinct;
 mod version;
+
+#[cfg(test)]
+mod tests;

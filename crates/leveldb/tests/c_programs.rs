@@ -6,8 +6,14 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
+use basalt_base::fs::RealStorage;
+use basalt_base::{Column, Columns, SqlType};
+use basalt_kv::{KvOptions, KvSpec};
+use basalt_segment::BuildOptions;
+use basalt_segment::file::Access;
+use basalt_succinct::{Table, TableOptions, TableSpec};
 use tempfile::TempDir;
 
 // The static library that the tests link is built with this crate.
@@ -106,9 +112,15 @@ fn start(library: &Path, program: &Path) -> Command {
 
 /// Compiles `source` in both ways and runs it in an empty directory.
 fn check(source: &Path) {
+    check_in(source, |_| {});
+}
+
+/// The same in a directory that `prepare` fills.
+fn check_in(source: &Path, prepare: impl Fn(&Path)) {
     let Some(library) = library() else { return };
     for link in [Link::Shared, Link::Static] {
         let directory = tempfile::tempdir().expect("a directory");
+        prepare(directory.path());
         let program = directory.path().join("program");
         compile(library, source, link, &program);
         let mut command = start(library, &program);
@@ -126,6 +138,28 @@ fn functions_of_leveldb_do_what_the_header_says() {
 #[test]
 fn functions_of_rocksdb_are_there_too() {
     check(&ours("rocksdb_functions.c"));
+}
+
+/// An empty table as `CREATE TABLE t (name String, value String) ENGINE = Succinct PRIMARY KEY name` makes it.
+fn make_table(dir: &Path) {
+    let columns =
+        Columns::new(vec![Column::new("name", SqlType::String), Column::new("value", SqlType::String)]);
+    let spec = TableSpec::new(KvSpec::new(columns, vec![0]).expect("a valid definition"));
+    let options = TableOptions {
+        storage: Arc::new(RealStorage),
+        kv: KvOptions::default(),
+        access: Access::Mapped,
+        build: BuildOptions::default(),
+        segment_bytes: 100_000,
+        segments_max: 3,
+        dead_share_max: 0.1,
+    };
+    Table::open(dir, spec, options).expect("a table");
+}
+
+#[test]
+fn succinct_table_is_a_database() {
+    check_in(&ours("succinct_table.c"), |directory| make_table(&directory.join("db")));
 }
 
 #[test]
