@@ -78,7 +78,7 @@ pub(crate) struct LocalOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Protocol {
     Http,
-    /// That of ClickHouse's own client: blocks, compressed
+    /// The protocol of ClickHouse's own client: blocks, compressed
     Native,
 }
 

@@ -119,7 +119,7 @@ impl Table for EmbeddedRocksDbTable {
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn BlockSource>> {
-        Ok(KeyValueSource::of(self.store.readable()?, &self.key, request)?)
+        KeyValueSource::of(self.store.readable()?, &self.key, request)
     }
 
     fn begin_insert(&self, settings: &InsertSettings) -> Result<Option<Box<dyn InsertSink + '_>>> {
