@@ -111,6 +111,48 @@ pub(crate) fn types_and_nulls() -> (Columns, RecordBatch) {
     (columns, rows)
 }
 
+/// The least and the greatest integers of 128 and 256 bits, recorded as `wide`.
+fn wide_integers() -> (Columns, RecordBatch) {
+    let columns = columns(&[
+        ("i", "Int128"),
+        ("u", "UInt128"),
+        ("k", "Int256"),
+        ("w", "UInt256"),
+        ("n", "Nullable(Int128)"),
+        ("a", "Array(UInt256)"),
+        ("m", "Map(Int128, Int256)"),
+    ]);
+    let rows: [&[&str]; 3] = [
+        &[
+            "-170141183460469231731687303715884105728",
+            "340282366920938463463374607431768211455",
+            "-57896044618658097711785492504343953926634992332820282019728792003956564819968",
+            "115792089237316195423570985008687907853269984665640564039457584007913129639935",
+            "NULL",
+            "[1,2]",
+            "{-1:-2}",
+        ],
+        &[
+            "170141183460469231731687303715884105727",
+            "0",
+            "57896044618658097711785492504343953926634992332820282019728792003956564819967",
+            "0",
+            "-5",
+            "[]",
+            "{}",
+        ],
+        &["-1", "1", "-1", "258", "7", "[12345678901234567890123]", "{1:2}"],
+    ];
+    let rows = batch(&columns, &rows);
+    (columns, rows)
+}
+
+#[test]
+fn wide_integers_have_the_bytes_of_clickhouse() {
+    let (columns, rows) = wide_integers();
+    check("wide", &columns, &rows);
+}
+
 #[test]
 fn every_type_has_the_bytes_of_clickhouse() {
     let (columns, rows) = types_and_nulls();
@@ -176,10 +218,13 @@ pub(crate) fn damage(read: impl Fn(&[u8]) -> bool, bytes: &[u8]) {
 fn damaged_bytes_are_rows_or_an_error() {
     let settings = FormatSettings { max_row_bytes: LIMIT_BYTES, ..FormatSettings::default() };
     let (columns, _) = types_and_nulls();
-    for name in ["big", "binary"] {
+    for name in ["big", "binary", "wide"] {
         for format in FORMATS {
-            let columns =
-                if name == "big" { crate::recorded::one_row_of_every_type().0 } else { columns.clone() };
+            let columns = match name {
+                "big" => crate::recorded::one_row_of_every_type().0,
+                "wide" => wide_integers().0,
+                _ => columns.clone(),
+            };
             let read = |bytes: &[u8]| {
                 // Rows that were read can be written as text, whatever their values.
                 let found = blocks(format, &columns, &settings, bytes);

@@ -4,6 +4,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use basalt_base::types::{U256, Wide};
 use basalt_base::{Column, Columns, SqlType};
 use proptest::prelude::*;
 
@@ -70,6 +71,8 @@ fn every_type() -> Vec<SqlType> {
         SqlType::Enum16(wide_labels),
         SqlType::Ipv4,
         SqlType::Ipv6,
+        SqlType::Wide(Wide::Int128),
+        SqlType::Wide(Wide::UInt256),
     ];
     let nullable = flat.iter().cloned().map(SqlType::into_nullable);
     let lists = flat.iter().cloned().map(SqlType::array_of);
@@ -118,6 +121,10 @@ fn literal(ty: &SqlType, seed: u64) -> String {
         SqlType::Ipv6 => {
             let bits = (u128::from(seed) << 64 | u128::from(next)) & (u128::MAX << (seed % 128));
             quoted(&std::net::Ipv6Addr::from_bits(bits).to_string())
+        }
+        SqlType::Wide(wide) => {
+            let bits = U256::from(seed).wrapping_mul(U256::from(next)).wrapping_pow(1 + (seed % 4) as u32);
+            wide.wrap(bits).to_string()
         }
         SqlType::Ipv4 => quoted(&std::net::Ipv4Addr::from_bits(seed as u32).to_string()),
         SqlType::Array(element) => {

@@ -79,7 +79,7 @@ impl TskvParser {
         let end = end.unwrap_or(chunk.len());
         if let Some(column) = self.column(scratch, rows)? {
             rows.append(column, |builder| match &chunk[start..end] {
-                b"" if builder.ty().stripped().is_integer() => builder.parse_raw(b"0"),
+                b"" if builder.ty().stripped().is_whole() => builder.parse_raw(b"0"),
                 value => builder.parse_escaped(value),
             })?;
         }

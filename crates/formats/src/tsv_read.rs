@@ -181,7 +181,7 @@ impl RowParser for TsvParser {
 
 fn is_number(ty: &SqlType) -> bool {
     let ty = ty.stripped();
-    ty.is_integer() || ty.is_float() || matches!(ty, SqlType::Decimal { .. })
+    ty.is_whole() || ty.is_float() || matches!(ty, SqlType::Decimal { .. })
 }
 
 /// An empty text is zero for integers and decimals, as in ClickHouse; for floats it is an error.

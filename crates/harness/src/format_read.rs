@@ -6,6 +6,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use basalt_base::types::Wide;
 use basalt_base::{Column, Columns, SqlType};
 use basalt_formats::settings::EscapingRule;
 use basalt_formats::{FormatSettings, Statistics, open_reader, open_writer};
@@ -96,6 +97,8 @@ fn columns(choice: u8) -> Columns {
         ],
         4 => vec![
             SqlType::Ipv6,
+            SqlType::Wide(Wide::Int128),
+            SqlType::Wide(Wide::UInt256).into_nullable(),
             SqlType::Date32,
             SqlType::Map(Arc::new(SqlType::String), Arc::new(SqlType::Int8)),
         ],

@@ -192,6 +192,8 @@ impl Form {
             (SqlType::Bool, _) => Form::Boolean,
             (SqlType::FixedString(bytes), _) if *bytes > 0 => Form::Bytes(*bytes),
             (SqlType::Uuid | SqlType::Ipv6, _) => Form::Bytes(16),
+            // The bytes of the carrier have the order of the numbers.
+            (SqlType::Wide(wide), _) => Form::Bytes(wide.bytes()),
             (_, DataType::Float32) => Form::Float(4),
             (_, DataType::Float64) => Form::Float(8),
             (_, DataType::UInt8 | DataType::UInt16 | DataType::UInt32 | DataType::UInt64) => {

@@ -10,7 +10,7 @@ use arrow::array::{
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, i256};
-use basalt_base::types::TupleElement;
+use basalt_base::types::{TupleElement, Wide};
 use basalt_base::{Column, Columns, SqlType};
 
 /// A fixed sequence of pseudo-random words for each seed (splitmix64).
@@ -48,6 +48,8 @@ pub(crate) fn types() -> Vec<SqlType> {
         SqlType::FixedString(3),
         SqlType::Uuid,
         SqlType::Ipv6,
+        SqlType::Wide(Wide::Int128),
+        SqlType::Wide(Wide::UInt256),
         SqlType::Date,
         SqlType::DateTime(None),
         SqlType::Decimal { precision: 9, scale: 2 },

@@ -9,7 +9,7 @@ mod parameters;
 use std::sync::Arc;
 
 use basalt_base::suggest::did_you_mean;
-use basalt_base::types::TupleElement;
+use basalt_base::types::{TupleElement, Wide};
 use basalt_base::{Error, Result, SqlType, bail};
 
 use crate::ast::{TypeArgument, TypeName};
@@ -45,6 +45,10 @@ fn simple_type(name: &str) -> Option<SqlType> {
         "Int16" => SqlType::Int16,
         "Int32" => SqlType::Int32,
         "Int64" => SqlType::Int64,
+        "Int128" => SqlType::Wide(Wide::Int128),
+        "Int256" => SqlType::Wide(Wide::Int256),
+        "UInt128" => SqlType::Wide(Wide::UInt128),
+        "UInt256" => SqlType::Wide(Wide::UInt256),
         "Float32" => SqlType::Float32,
         "Float64" => SqlType::Float64,
         "Bool" => SqlType::Bool,
@@ -111,6 +115,7 @@ fn low_cardinality(inner: SqlType) -> Result<SqlType> {
         plain => {
             plain.is_string()
                 || plain.is_number()
+                || plain.is_whole()
                 || plain.is_date_or_time()
                 || matches!(plain, SqlType::Uuid | SqlType::Ipv4 | SqlType::Ipv6 | SqlType::Nothing)
         }

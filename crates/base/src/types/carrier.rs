@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, BinaryViewArray, FixedSizeBinaryArray, ListArray, S
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field, FieldRef, Fields};
 
-use super::{DECIMAL128_DIGITS, SqlType};
+use super::{DECIMAL128_DIGITS, SqlType, U256};
 
 impl SqlType {
     /// The Arrow type of arrays of this type; see the table in the module documentation.
@@ -26,6 +26,7 @@ impl SqlType {
             SqlType::String => DataType::BinaryView,
             SqlType::FixedString(bytes) => DataType::FixedSizeBinary(*bytes as i32),
             SqlType::Uuid | SqlType::Ipv6 => DataType::FixedSizeBinary(16),
+            SqlType::Wide(wide) => DataType::FixedSizeBinary(wide.bytes() as i32),
             SqlType::Decimal { precision, scale } if *precision <= DECIMAL128_DIGITS => {
                 DataType::Decimal128(*precision, *scale as i8)
             }
@@ -72,6 +73,10 @@ impl SqlType {
                 let zeroes = vec![0_u8; rows * width];
                 Arc::new(FixedSizeBinaryArray::new(width as i32, zeroes.into(), None))
             }
+            SqlType::Wide(wide) => {
+                let zeroes = wide.encoded(U256::ZERO).repeat(rows);
+                Arc::new(FixedSizeBinaryArray::new(wide.bytes() as i32, zeroes.into(), None))
+            }
             SqlType::Array(_) | SqlType::Map(..) => empty_lists(&self.carrier(), rows),
             SqlType::Tuple(elements) if elements.is_empty() => {
                 Arc::new(StructArray::new_empty_fields(rows, None))
@@ -113,6 +118,7 @@ fn empty_lists(carrier: &DataType, rows: usize) -> ArrayRef {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Wide;
     use super::*;
 
     #[test]
@@ -124,6 +130,8 @@ mod tests {
             SqlType::FixedString(3),
             SqlType::Uuid,
             SqlType::Ipv6,
+            SqlType::Wide(Wide::Int128),
+            SqlType::Wide(Wide::UInt256),
             SqlType::Decimal { precision: 40, scale: 2 },
             SqlType::array_of(SqlType::String),
             SqlType::tuple_of([SqlType::Date, SqlType::String.into_nullable()]),

@@ -6,6 +6,7 @@
 //! | SQL type | carrier |
 //! |---|---|
 //! | `(U)Int8` to `(U)Int64`, `Float32`, `Float64` | the same |
+//! | `(U)Int128`, `(U)Int256` | FixedSizeBinary: 16, 32, in the order of the numbers (`wide.rs`) |
 //! | `Bool` | Boolean |
 //! | `String` | BinaryView: bytes, not text |
 //! | `FixedString(n)`, `UUID`, `IPv6` | FixedSizeBinary: `n`, 16 (big-endian, as printed) |
@@ -28,11 +29,18 @@ mod carrier;
 mod decimal;
 mod name;
 mod numeric;
+mod place;
 mod quote;
+mod wide;
+mod wide_number;
 
 pub use decimal::{decimal_as_float, power_of_ten};
-pub use numeric::{Arithmetic, arithmetic_type, common_type};
+pub use ethnum::U256;
+pub use numeric::{Arithmetic, arithmetic_type, common_type, integer_of};
+pub use place::{Place, i256_of, wide_of};
 pub use quote::{quote_identifier, quote_string};
+pub use wide::Wide;
+pub use wide_number::{NoNumber, WideNumber};
 
 use std::sync::Arc;
 
@@ -47,6 +55,8 @@ pub enum SqlType {
     Int16,
     Int32,
     Int64,
+    /// An integer of 128 or 256 bits.
+    Wide(Wide),
     Float32,
     Float64,
     Bool,
@@ -176,19 +186,39 @@ impl SqlType {
         SqlType::Tuple(elements.into_iter().map(|ty| TupleElement { name: None, ty }).collect())
     }
 
+    /// Integers of up to 64 bits, which are native numbers.
     pub fn is_integer(&self) -> bool {
+        numeric::native_integer(self).is_some()
+    }
+
+    /// Integers without a sign of up to 64 bits.
+    pub fn is_unsigned(&self) -> bool {
+        numeric::native_integer(self).is_some_and(|(signed, _)| !signed)
+    }
+
+    /// The type of an integer of 128 or 256 bits; `None` for other types.
+    pub fn wide(&self) -> Option<Wide> {
+        match self {
+            SqlType::Wide(wide) => Some(*wide),
+            _ => None,
+        }
+    }
+
+    /// Integers of any width.
+    pub fn is_whole(&self) -> bool {
         numeric::integer(self).is_some()
     }
 
-    pub fn is_unsigned(&self) -> bool {
-        numeric::integer(self).is_some_and(|(signed, _)| !signed)
+    /// Whether an integer of any width has a sign; `None` for other types.
+    pub fn is_signed_whole(&self) -> Option<bool> {
+        numeric::integer(self).map(|(signed, _)| signed)
     }
 
     pub fn is_float(&self) -> bool {
         matches!(self, SqlType::Float32 | SqlType::Float64)
     }
 
-    /// Integers, floats, `Bool` and `Decimal`.
+    /// Native integers, floats, `Bool` and `Decimal`.
     pub fn is_number(&self) -> bool {
         self.is_integer() || self.is_float() || matches!(self, SqlType::Bool | SqlType::Decimal { .. })
     }
@@ -227,6 +257,7 @@ impl SqlType {
             | SqlType::DateTime64 { .. }
             | SqlType::Interval(_) => 8,
             SqlType::Uuid | SqlType::Ipv6 => 16,
+            SqlType::Wide(wide) => wide.bytes(),
             SqlType::Decimal { precision, .. } if *precision <= DECIMAL128_DIGITS => 16,
             SqlType::Decimal { .. } => 32,
             SqlType::FixedString(bytes) => *bytes,

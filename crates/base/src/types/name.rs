@@ -15,6 +15,7 @@ impl fmt::Display for SqlType {
             SqlType::Int16 => f.write_str("Int16"),
             SqlType::Int32 => f.write_str("Int32"),
             SqlType::Int64 => f.write_str("Int64"),
+            SqlType::Wide(wide) => f.write_str(wide.name()),
             SqlType::Float32 => f.write_str("Float32"),
             SqlType::Float64 => f.write_str("Float64"),
             SqlType::Bool => f.write_str("Bool"),

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{DECIMAL128_DIGITS, DECIMAL256_DIGITS, SqlType};
+use super::{DECIMAL128_DIGITS, DECIMAL256_DIGITS, SqlType, Wide};
 
 /// An operation on two numbers whose result type depends on the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,16 @@ pub enum Arithmetic {
     Modulo,
 }
 
+/// The widest native integer.
+const NATIVE_BITS: u32 = 64;
+/// The widest integer.
+const WIDE_BITS: u32 = 256;
+
+/// Signedness and bits of an integer type of up to 64 bits.
+pub(super) fn native_integer(ty: &SqlType) -> Option<(bool, u32)> {
+    integer(ty).filter(|(_, bits)| *bits <= NATIVE_BITS)
+}
+
 /// Signedness and bits of an integer type.
 pub(super) fn integer(ty: &SqlType) -> Option<(bool, u32)> {
     Some(match ty {
@@ -30,21 +40,29 @@ pub(super) fn integer(ty: &SqlType) -> Option<(bool, u32)> {
         SqlType::Int16 => (true, 16),
         SqlType::Int32 => (true, 32),
         SqlType::Int64 => (true, 64),
+        SqlType::Wide(wide) => (wide.is_signed(), wide.bits()),
         _ => return None,
     })
 }
 
-fn integer_of(signed: bool, bits: u32) -> SqlType {
+/// The integer type with this sign and so many bits.
+pub fn integer_of(signed: bool, bits: u32) -> SqlType {
     match (signed, bits) {
         (false, 8) => SqlType::UInt8,
         (false, 16) => SqlType::UInt16,
         (false, 32) => SqlType::UInt32,
-        (false, _) => SqlType::UInt64,
+        (false, 64) => SqlType::UInt64,
         (true, 8) => SqlType::Int8,
         (true, 16) => SqlType::Int16,
         (true, 32) => SqlType::Int32,
-        (true, _) => SqlType::Int64,
+        (true, 64) => SqlType::Int64,
+        (signed, bits) => SqlType::Wide(Wide::of(signed, bits)),
     }
+}
+
+/// The bits of a type one step wider. Above 32 bits there is none: 64 bits and more wrap.
+fn wider(bits: u32) -> u32 {
+    if bits < NATIVE_BITS { bits * 2 } else { bits }
 }
 
 /// The result type of `left op right` for two numbers (`Bool` counts as `UInt8`), or `None` if one
@@ -72,17 +90,15 @@ fn bool_as_number(ty: &SqlType) -> SqlType {
 
 fn integer_arithmetic(op: Arithmetic, left: (bool, u32), right: (bool, u32)) -> SqlType {
     let ((left_signed, left_bits), (right_signed, right_bits)) = (left, right);
-    let wider = left_bits.max(right_bits);
+    let widest = left_bits.max(right_bits);
     match op {
-        Arithmetic::Plus | Arithmetic::Multiply => {
-            integer_of(left_signed || right_signed, (wider * 2).min(64))
-        }
-        Arithmetic::Minus => integer_of(true, (wider * 2).min(64)),
+        Arithmetic::Plus | Arithmetic::Multiply => integer_of(left_signed || right_signed, wider(widest)),
+        Arithmetic::Minus => integer_of(true, wider(widest)),
         Arithmetic::Divide => SqlType::Float64,
         Arithmetic::IntDiv => integer_of(left_signed || right_signed, left_bits),
         // The remainder is smaller than the divisor and has the dividend's sign.
         Arithmetic::Modulo if left_signed => {
-            integer_of(true, (right_bits * if right_signed { 1 } else { 2 }).min(64))
+            integer_of(true, if right_signed { right_bits } else { wider(right_bits) })
         }
         Arithmetic::Modulo => integer_of(false, right_bits),
     }
@@ -118,8 +134,11 @@ fn decimal_arithmetic(op: Arithmetic, left: &SqlType, right: &SqlType) -> Option
 /// The smallest type that holds every value of all `types`: the type of `if`, of an array literal,
 /// of a UNION's column. `None` if there is none; for no types at all, `Nothing`.
 pub fn common_type<'a>(types: impl IntoIterator<Item = &'a SqlType>) -> Option<SqlType> {
+    // A wide integer holds what no native type does: the sum of a UInt64 and an Int64, for example.
+    let (wide, others): (Vec<&SqlType>, Vec<&SqlType>) =
+        types.into_iter().partition(|ty| ty.stripped().wide().is_some());
     let mut common = SqlType::Nothing;
-    for ty in types {
+    for ty in wide.into_iter().chain(others) {
         common = common_of_two(&common, ty)?;
     }
     Some(common)
@@ -166,7 +185,7 @@ fn common_scalar(left: &SqlType, right: &SqlType) -> Option<SqlType> {
         return is_made_up.then_some(SqlType::Interval(*shorter));
     }
     let (left, right) = (bool_as_number(left), bool_as_number(right));
-    if left.is_number() && right.is_number() {
+    if left.is_whole() && right.is_whole() || left.is_number() && right.is_number() {
         return common_number(&left, &right);
     }
     common_with_enum(&left, &right)
@@ -209,9 +228,10 @@ fn common_number(left: &SqlType, right: &SqlType) -> Option<SqlType> {
         }
         let (signed_bits, unsigned_bits) =
             if left_signed { (left_bits, right_bits) } else { (right_bits, left_bits) };
-        // The signed type must be one step wider than the unsigned one; above UInt64 there is none.
+        // The signed type must be one step wider than the unsigned one. Native integers alone do not become wide.
         let bits = signed_bits.max(unsigned_bits * 2);
-        return (bits <= 64).then(|| integer_of(true, bits));
+        let limit = if left_bits.max(right_bits) <= NATIVE_BITS { NATIVE_BITS } else { WIDE_BITS };
+        return (bits <= limit).then(|| integer_of(true, bits));
     }
     if let (SqlType::Decimal { .. }, _) | (_, SqlType::Decimal { .. }) = (left, right) {
         return common_decimal(left, right);
@@ -258,6 +278,20 @@ mod tests {
         assert_eq!(sum(SqlType::UInt64, SqlType::Int8), Some(SqlType::Int64));
         assert_eq!(sum(SqlType::Float32, SqlType::UInt8), Some(SqlType::Float64));
         assert_eq!(sum(SqlType::String, SqlType::UInt8), None);
+    }
+
+    #[test]
+    fn wide_integers_hold_what_no_native_one_does() {
+        let [int128, uint128, int256, uint256] = Wide::ALL.map(SqlType::Wide);
+        let sum = |left, right| arithmetic_type(Arithmetic::Plus, left, right);
+        assert_eq!(sum(&uint128, &SqlType::UInt8).as_ref(), Some(&uint128));
+        assert_eq!(sum(&uint128, &SqlType::Int8).as_ref(), Some(&int128));
+        assert_eq!(sum(&int128, &SqlType::Float64), None);
+        assert_eq!(common_type([&SqlType::UInt64, &SqlType::Int64, &int128]).as_ref(), Some(&int128));
+        assert_eq!(common_type([&SqlType::Int8, &uint128]).as_ref(), Some(&int256));
+        assert_eq!(common_type([&SqlType::UInt8, &uint256]).as_ref(), Some(&uint256));
+        assert_eq!(common_type([&SqlType::Int8, &uint256]), None);
+        assert_eq!(common_type([&SqlType::Float64, &int128]), None);
     }
 
     #[test]

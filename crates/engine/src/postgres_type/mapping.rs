@@ -5,6 +5,7 @@
 
 use arrow::datatypes::Field;
 use basalt_base::SqlType;
+use basalt_base::types::Wide;
 
 use super::types;
 
@@ -72,6 +73,7 @@ fn of_type(ty: &SqlType) -> PostgresType {
         SqlType::UInt16 | SqlType::Int32 => (INT4, -1),
         SqlType::UInt32 | SqlType::Int64 | SqlType::Interval(_) => (INT8, -1),
         SqlType::UInt64 => (NUMERIC, numeric_modifier(UINT64_DIGITS, 0)),
+        SqlType::Wide(wide) => (NUMERIC, numeric_modifier(wide_digits(*wide), 0)),
         SqlType::Float32 => (FLOAT4, -1),
         SqlType::Float64 => (FLOAT8, -1),
         SqlType::Decimal { precision, scale } => {
@@ -85,6 +87,15 @@ fn of_type(ty: &SqlType) -> PostgresType {
         _ => (TEXT, -1),
     };
     PostgresType { oid, length: length_of(oid), modifier }
+}
+
+/// The most decimal digits of a number of the type.
+fn wide_digits(wide: Wide) -> i32 {
+    match wide {
+        Wide::Int128 | Wide::UInt128 => 39,
+        Wide::Int256 => 77,
+        Wide::UInt256 => 78,
+    }
 }
 
 /// The elements of nested arrays: Postgres has one type for every number of dimensions.

@@ -49,7 +49,7 @@ fn is_short_number(ty: &SqlType) -> bool {
     match ty {
         SqlType::Nullable(inner) => is_short_number(inner),
         SqlType::FixedString(_) => false,
-        other => other.fixed_bytes().is_some_and(|bytes| bytes <= NUMBER_BYTES_MAX),
+        other => other.wide().is_some() || other.fixed_bytes().is_some_and(|bytes| bytes <= NUMBER_BYTES_MAX),
     }
 }
 

@@ -135,7 +135,7 @@ impl Sizes {
             }
             SqlType::Date | SqlType::Date32 | SqlType::DateTime(_) => sizes.fraction = Some(0),
             SqlType::DateTime64 { precision, .. } => sizes.fraction = Some(u64::from(*precision)),
-            ty if ty.is_integer() || *ty == SqlType::Bool => {
+            ty if ty.is_whole() || *ty == SqlType::Bool => {
                 sizes.precision = ty.fixed_bytes().map(|bytes| bytes as u64 * 8);
                 (sizes.radix, sizes.scale) = (Some(2), Some(0));
             }

@@ -91,6 +91,7 @@ impl Arguments<'_> {
                 bail!(NotImplemented, "summing the nested map `{}` is not implemented", map.name);
             }
             let is_free = |at: &usize| !key.contains(&self.columns[*at].name);
+            (0..self.columns.len()).filter(is_free).try_for_each(|at| self.refuse_wide(at))?;
             let columns = (0..self.columns.len()).filter(is_free).filter(is_summable).collect();
             return Ok(MergeMode::Summing { columns });
         };
@@ -108,9 +109,25 @@ impl Arguments<'_> {
                     "columns: {name} listed both in columns to sum and in a key; that is not allowed"
                 );
             }
+            self.refuse_wide(at)?;
             columns.extend(Some(at).filter(is_summable));
         }
         Ok(MergeMode::Summing { columns })
+    }
+
+    /// ClickHouse sums these; to keep one of their values instead would be a wrong answer.
+    fn refuse_wide(&self, at: usize) -> Result<()> {
+        let column = &self.columns[at];
+        if column.ty.stripped().wide().is_some() {
+            bail!(
+                NotImplemented,
+                "{} with a sum of `{}` of type {} is not implemented",
+                self.engine,
+                column.name,
+                column.ty
+            );
+        }
+        Ok(())
     }
 
     fn check_count(&self, allowed: std::ops::RangeInclusive<usize>, what: &str) -> Result<()> {

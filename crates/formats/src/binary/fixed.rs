@@ -3,6 +3,7 @@
 //! | type | bytes of a value |
 //! |---|---|
 //! | numbers, dates, times, enums, IPv4 | those of the carrier |
+//! | Int128, UInt128, Int256, UInt256 | 16, 32 |
 //! | Bool | one byte, 0 or 1 |
 //! | Decimal | 4, 8, 16 or 32 by the precision |
 //! | UUID | two numbers of 8 bytes, the high half first |
@@ -60,7 +61,11 @@ pub(crate) fn array_of_fixed(ty: &SqlType, raw: Buffer, rows: usize, nulls: Opti
             Arc::new(BooleanArray::new(bits, nulls))
         }
         DataType::FixedSizeBinary(width) => {
-            let raw = if *ty == SqlType::Uuid { Buffer::from_vec(swapped_halves(&raw)) } else { raw };
+            let raw = match ty {
+                SqlType::Uuid => Buffer::from_vec(swapped_halves(&raw)),
+                SqlType::Wide(wide) => Buffer::from_vec(wide.from_memory(&raw)),
+                _ => raw,
+            };
             Arc::new(FixedSizeBinaryArray::new(width, raw, nulls))
         }
         decimal => decimals(ty, decimal, raw, rows, nulls),
@@ -146,7 +151,11 @@ fn raw_bytes<'a>(ty: &SqlType, array: &'a dyn Array) -> Cow<'a, [u8]> {
         DataType::Boolean => owned_bytes(array.as_boolean().values().iter().map(u8::from).collect()),
         DataType::FixedSizeBinary(_) => {
             let raw = array.as_fixed_size_binary().value_data();
-            if *ty == SqlType::Uuid { owned_bytes(swapped_halves(raw)) } else { Cow::Borrowed(raw) }
+            match ty {
+                SqlType::Uuid => owned_bytes(swapped_halves(raw)),
+                SqlType::Wide(wide) => owned_bytes(wide.to_memory(raw)),
+                _ => Cow::Borrowed(raw),
+            }
         }
         other => unreachable!("{other} has values of a fixed width"),
     }

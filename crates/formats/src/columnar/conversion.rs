@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, make_array};
+use arrow::array::{Array, ArrayRef, AsArray, FixedSizeBinaryArray, make_array};
 use arrow::datatypes::{DataType, Int64Type};
+use basalt_base::types::Wide;
 use basalt_base::{Error, Result, SqlType};
 
 use super::outgoing::cast_exactly;
@@ -20,6 +21,11 @@ pub(super) fn convert(
 ) -> Result<ArrayRef> {
     match (from, to) {
         (from, to) if from == to || is_same_value(from, to) => Ok(Arc::clone(array)),
+        // ClickHouse writes the little-endian bytes of wide integers, without saying what they are.
+        (SqlType::FixedString(bytes), SqlType::Wide(wide)) if *bytes == wide.bytes() => {
+            let carried = wide.from_memory(array.as_fixed_size_binary().value_data());
+            reordered(*wide, carried, array)
+        }
         (SqlType::Nothing, to) => Ok(arrow::array::new_null_array(&to.carrier(), array.len())),
         (SqlType::DateTime64 { precision, .. }, SqlType::DateTime(_)) => {
             cast_exactly(&rescaled(array, *precision, 0)?, &DataType::UInt32)
@@ -37,6 +43,12 @@ pub(super) fn convert(
         }
         _ => through_text(array, from, to, settings),
     }
+}
+
+/// An array of these bytes, with the NULLs of `source`.
+pub(super) fn reordered(wide: Wide, bytes: Vec<u8>, source: &ArrayRef) -> Result<ArrayRef> {
+    let array = FixedSizeBinaryArray::try_new(wide.bytes() as i32, bytes.into(), source.nulls().cloned());
+    Ok(Arc::new(array.map_err(Error::of_arrow)?))
 }
 
 /// Whether the two types have the same values in the same arrays.

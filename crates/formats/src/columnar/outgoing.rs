@@ -15,6 +15,7 @@ use arrow::datatypes::{DataType, Field, FieldRef, Fields, Int64Type, Schema, Sch
 use basalt_base::types::TupleElement;
 use basalt_base::{Columns, Error, ErrorCode, Result, SqlType};
 
+use super::conversion::reordered;
 use crate::settings::TextSettings;
 use crate::text::{Style, ValueWriter};
 
@@ -151,6 +152,10 @@ impl Outgoing {
             }
             SqlType::Enum8(_) | SqlType::Enum16(_) if self.target == Target::Parquet => {
                 self.labels(ty, array)
+            }
+            SqlType::Wide(wide) => {
+                let memory = wide.to_memory(array.as_fixed_size_binary().value_data());
+                reordered(*wide, memory, array)
             }
             SqlType::Array(element) => self.list(element, array),
             SqlType::Map(key, value) => self.map(key, value, array),

@@ -94,6 +94,7 @@ impl Tree {
             SqlType::String => plain(PhysicalType::BYTE_ARRAY),
             SqlType::Enum8(_) | SqlType::Enum16(_) => logical(PhysicalType::BYTE_ARRAY, LogicalType::Enum),
             SqlType::FixedString(length) => fixed(*length, None),
+            SqlType::Wide(wide) => fixed(wide.bytes(), None),
             SqlType::Ipv6 => fixed(16, None),
             SqlType::Uuid => fixed(16, Some(LogicalType::Uuid)),
             SqlType::Date | SqlType::Date32 => logical(PhysicalType::INT32, LogicalType::Date),

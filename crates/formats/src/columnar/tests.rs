@@ -2,7 +2,9 @@
 
 use std::io::Cursor;
 use std::path::Path;
+use std::sync::Arc;
 
+use basalt_base::types::Wide;
 use basalt_base::{Column, Columns, ErrorCode, SqlType};
 
 use crate::{Block, Defaulted, FormatSettings, Statistics, infer_schema, open_reader, open_writer};
@@ -61,6 +63,38 @@ fn files_of_clickhouse_are_read_as_the_types_that_were_written() {
         let blocks = read(format, &columns, &bytes).unwrap_or_else(|error| panic!("{format}: {error}"));
         let expected = String::from_utf8(sample("types.tsv")).unwrap();
         assert_eq!(as_tsv(&columns, &blocks), expected, "{format}");
+    }
+}
+
+fn wide_columns() -> Columns {
+    let [int128, uint128, int256, uint256] = Wide::ALL.map(SqlType::Wide);
+    Columns::new(vec![
+        Column::new("i", int128.clone()),
+        Column::new("u", uint128),
+        Column::new("k", int256.clone()),
+        Column::new("w", uint256.clone()),
+        Column::new("n", int128.clone().into_nullable()),
+        Column::new("a", SqlType::array_of(uint256)),
+        Column::new("m", SqlType::Map(Arc::new(int128), Arc::new(int256))),
+    ])
+}
+
+#[test]
+fn wide_integers_are_read_as_declared_and_written_as_clickhouse_reads_them() {
+    let columns = wide_columns();
+    let expected = String::from_utf8(sample("wide.tsv")).unwrap();
+    for (format, ending) in FORMATS {
+        let blocks = read(format, &columns, &sample(&format!("wide.{ending}"))).unwrap();
+        assert_eq!(as_tsv(&columns, &blocks), expected, "{format}");
+        let (mut out, settings) = (Vec::new(), FormatSettings::default());
+        let mut writer = open_writer(format, &columns, &settings).unwrap();
+        writer.start(&mut out);
+        blocks.iter().for_each(|block| writer.write(&block.batch, &mut out).unwrap());
+        writer.finish(&Statistics::default(), &mut out).unwrap();
+        assert_eq!(as_tsv(&columns, &read(format, &columns, &out).unwrap()), expected, "{format}");
+        // The file does not tell what the bytes are, as in ClickHouse.
+        let inferred = infer_schema(format, &mut &out[..], &settings).unwrap();
+        assert_eq!(inferred[0].ty, SqlType::FixedString(16), "{format}");
     }
 }
 
@@ -161,9 +195,12 @@ fn bytes_that_are_no_text_survive_an_arrow_file() {
 #[test]
 fn damaged_files_are_errors_or_other_values() {
     for (format, ending) in FORMATS {
-        for name in ["types", "foreign"] {
+        for name in ["types", "foreign", "wide"] {
             let bytes = sample(&format!("{name}.{ending}"));
-            let columns = infer_schema(format, &mut &bytes[..], &FormatSettings::default()).unwrap();
+            let columns = match name {
+                "wide" => wide_columns(),
+                _ => infer_schema(format, &mut &bytes[..], &FormatSettings::default()).unwrap(),
+            };
             let attempt = |damaged: &[u8]| {
                 let _ = infer_schema(format, &mut &*damaged, &FormatSettings::default());
                 let _ = read(format, &columns, damaged);

@@ -144,7 +144,7 @@ impl FieldStyle {
 
 fn is_exact_number(ty: &SqlType) -> bool {
     let ty = ty.stripped();
-    ty.is_integer() || matches!(ty, SqlType::Decimal { .. })
+    ty.is_whole() || matches!(ty, SqlType::Decimal { .. })
 }
 
 /// The position of the first of `ends`, not before `from`. An empty end is nowhere.

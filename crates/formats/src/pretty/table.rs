@@ -327,7 +327,9 @@ fn spaces(count: usize, out: &mut Vec<u8>) {
 /// Whether values are right-aligned: numbers and dates.
 pub(crate) fn aligns_right(ty: &SqlType) -> bool {
     let ty = ty.stripped();
-    (ty.is_number() && *ty != SqlType::Bool) || ty.is_date_or_time() || matches!(ty, SqlType::Interval(_))
+    ((ty.is_number() || ty.is_whole()) && *ty != SqlType::Bool)
+        || ty.is_date_or_time()
+        || matches!(ty, SqlType::Interval(_))
 }
 
 /// The terminal columns that `text` takes after `before` columns.

@@ -31,7 +31,8 @@ pub use json::{JsonScanner, JsonValue};
 pub(crate) use nested::QuotedScanner;
 pub(crate) use nested_write::Indent;
 pub use number::{
-    parse_decimal, parse_float, parse_integer, write_decimal, write_float32, write_float64, write_integer,
+    parse_decimal, parse_float, parse_integer, parse_wide, write_decimal, write_float32, write_float64,
+    write_integer,
 };
 pub use time::{
     parse_date, parse_date_time, parse_date_time64, write_date, write_date_time, write_date_time64,

@@ -1,7 +1,7 @@
 //! Numbers as text: integers, floats the way ClickHouse prints them, decimals.
 
 use arrow::datatypes::i256;
-use basalt_base::types::DECIMAL256_DIGITS;
+use basalt_base::types::{DECIMAL256_DIGITS, NoNumber, Wide, WideNumber};
 use basalt_base::{Error, ErrorCode, Result};
 
 /// Floats from `10^-6` up to, not including, `10^21` are written without an exponent.
@@ -111,6 +111,19 @@ fn integer_error(text: &[u8]) -> Error {
         return Error::new(ErrorCode::ValueIsOutOfRange, format!("`{shown}` is out of the type's range"));
     }
     unreadable(text, "a whole number")
+}
+
+/// Parses a wide integer; as in ClickHouse, digits beyond the type wrap.
+pub fn parse_wide(text: &[u8], wide: Wide) -> Result<WideNumber> {
+    let number = WideNumber::parse(text, wide.is_signed()).map_err(|why| {
+        let code = match why {
+            NoNumber::Empty => ErrorCode::UnexpectedEndOfFile,
+            NoNumber::Sign => ErrorCode::CannotParseNumber,
+            NoNumber::Text => ErrorCode::CannotParseText,
+        };
+        Error::new(code, unreadable(text, wide.name()).message())
+    })?;
+    Ok(wide.wrap(number.bits()))
 }
 
 /// Parses a float in decimal or exponent form, or `inf`, `nan` in any case.

@@ -12,7 +12,7 @@ use arrow::datatypes::{
     ArrowPrimitiveType, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type, Int16Type,
     Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use basalt_base::types::DECIMAL128_DIGITS;
+use basalt_base::types::{DECIMAL128_DIGITS, U256};
 use basalt_base::zone::Zone;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
@@ -20,7 +20,7 @@ use super::address::{parse_bool, parse_ipv4, parse_uuid};
 use super::best_effort::{DateOrder, parse_best_effort};
 use super::ipv6::{IPV6_BYTES, parse_ipv6};
 use super::labels::Labels;
-use super::number::{parse_decimal, parse_float, parse_integer};
+use super::number::{parse_decimal, parse_float, parse_integer, parse_wide};
 use super::time::{parse_date, parse_date_time, parse_date_time64};
 use crate::settings::{BoolWords, DateTimeInput, TextSettings};
 
@@ -80,6 +80,14 @@ pub(super) fn scalars_of(ty: &SqlType, settings: &TextSettings) -> Result<Option
             out.extend_from_slice(&parse_ipv6(text)?);
             Ok(())
         }),
+        SqlType::Wide(wide) => {
+            let wide = *wide;
+            let parse = move |text: &[u8], _, out: &mut Vec<u8>| {
+                wide.encode(parse_wide(text, wide)?.bits(), out);
+                Ok(())
+            };
+            fixed_with(wide.encoded(U256::ZERO), parse)
+        }
         SqlType::Nothing => Box::new(Nothing { rows: 0 }),
         SqlType::Enum8(_) | SqlType::Enum16(_) => return Ok(labelled(ty)),
         _ => return Ok(None),
@@ -261,6 +269,7 @@ struct Fixed<P> {
     values: Vec<u8>,
     width: usize,
     rows: usize,
+    default: Vec<u8>,
     parse: P,
 }
 
@@ -268,7 +277,14 @@ fn fixed(
     width: usize,
     parse: impl Fn(&[u8], usize, &mut Vec<u8>) -> Result<()> + Send + 'static,
 ) -> Box<dyn Scalars> {
-    Box::new(Fixed { values: Vec::new(), width, rows: 0, parse })
+    fixed_with(vec![0; width], parse)
+}
+
+fn fixed_with(
+    default: Vec<u8>,
+    parse: impl Fn(&[u8], usize, &mut Vec<u8>) -> Result<()> + Send + 'static,
+) -> Box<dyn Scalars> {
+    Box::new(Fixed { values: Vec::new(), width: default.len(), rows: 0, default, parse })
 }
 
 /// Appends a FixedString: `text` padded with zero bytes to `width`.
@@ -290,7 +306,7 @@ impl<P: Fn(&[u8], usize, &mut Vec<u8>) -> Result<()> + Send> Scalars for Fixed<P
     }
 
     fn push_default(&mut self) {
-        self.values.resize(self.values.len() + self.width, 0);
+        self.values.extend_from_slice(&self.default);
         self.rows += 1;
     }
 

@@ -6,6 +6,7 @@ use arrow::array::{
     UInt8Array, UInt16Array, UInt32Array, UInt64Array,
 };
 use arrow::buffer::OffsetBuffer;
+use basalt_base::types::Wide;
 use basalt_base::zone::Zone;
 use basalt_base::{Error, Result, SqlType};
 
@@ -31,6 +32,7 @@ pub(super) enum Values {
     Decimal256(Decimal256Array, u8),
     String(BinaryViewArray),
     FixedString(FixedSizeBinaryArray),
+    Wide(FixedSizeBinaryArray, Wide),
     Uuid(FixedSizeBinaryArray),
     Ipv4(UInt32Array),
     Ipv6(FixedSizeBinaryArray),
@@ -71,6 +73,7 @@ impl Values {
             SqlType::String => Values::String(array.as_binary_view().clone()),
             SqlType::FixedString(_) => Values::FixedString(array.as_fixed_size_binary().clone()),
             SqlType::Uuid => Values::Uuid(array.as_fixed_size_binary().clone()),
+            SqlType::Wide(wide) => Values::Wide(array.as_fixed_size_binary().clone(), *wide),
             SqlType::Ipv4 => Values::Ipv4(array.as_primitive().clone()),
             SqlType::Ipv6 => Values::Ipv6(array.as_fixed_size_binary().clone()),
             SqlType::Date => Values::Date(array.as_primitive().clone()),

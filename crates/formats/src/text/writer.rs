@@ -93,6 +93,9 @@ impl ValueWriter {
             Values::Int32(array) => write_integer(array.value(row), out),
             Values::UInt64(array) => self.write_wide(style, out, |out| write_integer(array.value(row), out)),
             Values::Int64(array) => self.write_wide(style, out, |out| write_integer(array.value(row), out)),
+            Values::Wide(array, wide) => {
+                self.write_wide(style, out, |out| wide.decode(array.value(row)).write(out));
+            }
             Values::Float32(array) => self.write_float(f64::from(array.value(row)), style, out, |out| {
                 write_float32(array.value(row), out);
             }),
@@ -231,6 +234,7 @@ impl ValueWriter {
             Values::Int16(array) => f64::from(array.value(row)),
             Values::Int32(array) => f64::from(array.value(row)),
             Values::Int64(array) => array.value(row) as f64,
+            Values::Wide(array, wide) => wide.decode(array.value(row)).to_f64(),
             Values::Float32(array) => f64::from(array.value(row)),
             Values::Float64(array) => array.value(row),
             Values::Decimal128(..) | Values::Decimal256(..) => {

@@ -28,6 +28,12 @@ SELECT toUInt8(number) AS u8, toInt64(-number) AS i64, number / 4 AS f64, number
 FROM numbers(5)
 """
 
+WIDE = """
+SELECT toInt128(number) * -7 AS i, toUInt128(number) AS u, toInt256(number) - 2 AS k, toUInt256(258) * number AS w,
+       if(number = 1, NULL, toInt128(number)) AS n, [toUInt256(number), 1] AS a, map(toInt128(number), toInt256(-1)) AS m
+FROM numbers(5)
+"""
+
 
 def foreign():
     moment = datetime.datetime(2020, 1, 2, 3, 4, 5, 123000)
@@ -50,6 +56,8 @@ def foreign():
 def main():
     for form, ending in (("Parquet", "parquet"), ("Arrow", "arrow"), ("ArrowStream", "arrows")):
         (HERE / f"types.{ending}").write_bytes(chdb.query(QUERY, form).bytes())
+        (HERE / f"wide.{ending}").write_bytes(chdb.query(WIDE, form).bytes())
+    (HERE / "wide.tsv").write_bytes(chdb.query(WIDE, "TSV").bytes())
     (HERE / "types.tsv").write_bytes(chdb.query(QUERY, "TSV").bytes())
     table = foreign()
     pq.write_table(table, HERE / "foreign.parquet", compression="snappy")

@@ -31,6 +31,9 @@ impl AggregateFunction for Avg {
     fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         no_parameters(self.name(), parameters)?;
         let arg = only_arg(self.name(), args)?;
+        if let Some(wide) = arg.wide() {
+            return Ok(super::wide_average::bind(wide));
+        }
         let (sum, result) = match arg {
             SqlType::Date | SqlType::DateTime(_) => (SqlType::UInt64, arg.clone()),
             SqlType::Date32 | SqlType::DateTime64 { .. } => (SqlType::Int64, arg.clone()),

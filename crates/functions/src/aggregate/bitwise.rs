@@ -7,6 +7,7 @@ use arrow::array::{ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
 use arrow::datatypes::{
     DataType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
+use basalt_base::types::U256;
 use basalt_base::{Result, SqlType};
 
 use super::{AggregateFunction, BoundStates, EmitTo, GroupedRows, Parameter, States, StatesFactory};
@@ -44,6 +45,9 @@ impl AggregateFunction for Bitwise {
         no_parameters(self.name, parameters)?;
         let arg = only_arg(self.name, args)?;
         let op = self.op;
+        if let Some(wide) = arg.wide() {
+            return Ok(super::wide::fold(wide, op.of_wide(), op == BitOp::And));
+        }
         let states: StatesFactory = match arg.carrier() {
             _ if !arg.is_integer() => return Err(illegal_type(self.name, arg)),
             DataType::UInt8 => Box::new(move || Box::new(BitStates::<UInt8Type>::new(op))),
@@ -57,6 +61,16 @@ impl AggregateFunction for Bitwise {
             _ => return Err(illegal_type(self.name, arg)),
         };
         Ok(BoundStates { return_type: arg.clone(), state_types: vec![arg.clone()], states })
+    }
+}
+
+impl BitOp {
+    fn of_wide(self) -> fn(U256, U256) -> U256 {
+        match self {
+            BitOp::And => |a, b| a & b,
+            BitOp::Or => |a, b| a | b,
+            BitOp::Xor => |a, b| a ^ b,
+        }
     }
 }
 

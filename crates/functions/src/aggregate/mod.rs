@@ -38,6 +38,9 @@ mod slots;
 mod sum;
 mod top_k;
 mod uniq_exact;
+mod wide;
+mod wide_average;
+mod wide_quantile;
 mod widen;
 
 pub use bound::BoundAggregate;

@@ -54,6 +54,9 @@ impl AggregateFunction for Spread {
     fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         no_parameters(self.name, parameters)?;
         let arg = only_arg(self.name, args)?;
+        if let Some(wide) = arg.wide() {
+            return Ok(super::wide::as_floats(wide, self.bind(parameters, &[SqlType::Float64])?));
+        }
         if !arg.is_number() {
             return Err(illegal_type(self.name, arg));
         }

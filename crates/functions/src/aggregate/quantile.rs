@@ -46,6 +46,9 @@ impl AggregateFunction for Quantile {
 
     fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         let arg = only_arg(self.name, args)?;
+        if let Some(wide) = arg.wide() {
+            return Ok(super::wide::as_floats(wide, self.bind(parameters, &[SqlType::Float64])?));
+        }
         let value = match arg {
             SqlType::Date | SqlType::Date32 | SqlType::DateTime(_) | SqlType::DateTime64 { .. } => {
                 arg.clone()

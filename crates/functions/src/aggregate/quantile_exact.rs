@@ -33,6 +33,10 @@ impl AggregateFunction for QuantileExact {
 
     fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         let arg = only_arg(self.name, args)?;
+        if let Some(wide) = arg.wide() {
+            let levels = parse_levels(self.name, self.levels, parameters)?;
+            return Ok(super::wide_quantile::bind(wide, levels, self.levels == Levels::Many));
+        }
         if !(arg.is_number() || arg.is_date_or_time()) {
             return Err(illegal_type(self.name, arg));
         }
@@ -121,9 +125,15 @@ values! {
 
 /// The value with `level * count` smaller values, rounded as in ClickHouse.
 fn pick<N: Value>(values: &mut [N], level: f64) -> N {
-    let Some(last) = values.len().checked_sub(1) else { return N::OF_NOTHING };
-    let index = if level < 1.0 { (level * values.len() as f64) as usize } else { last };
-    *values.select_nth_unstable_by(index.min(last), |left, right| left.compare(*right)).1
+    let Some(index) = index_at(values.len(), level) else { return N::OF_NOTHING };
+    *values.select_nth_unstable_by(index, |left, right| left.compare(*right)).1
+}
+
+/// The number of values below the one at `level`; `None` of no values.
+pub(super) fn index_at(count: usize, level: f64) -> Option<usize> {
+    let last = count.checked_sub(1)?;
+    let index = if level < 1.0 { (level * count as f64) as usize } else { last };
+    Some(index.min(last))
 }
 
 impl<T> States for ExactStates<T>

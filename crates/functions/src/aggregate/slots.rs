@@ -241,11 +241,12 @@ pub(super) fn bytes_to_array(
             Ok(Arc::new(builder.finish()))
         }
         DataType::FixedSizeBinary(width) => {
+            let default = ty.default_array(1);
+            let default = default.as_fixed_size_binary_opt().map(|array| array.value(0)).unwrap_or_default();
             let mut flat = Vec::with_capacity(values.len() * width as usize);
             for value in values {
-                flat.extend_from_slice(value);
                 // An empty slot has no bytes.
-                flat.resize(flat.len() + width as usize - value.len(), 0);
+                flat.extend_from_slice(if value.is_empty() { default } else { value });
             }
             Ok(Arc::new(FixedSizeBinaryArray::new(width, flat.into(), None)))
         }

@@ -1,4 +1,4 @@
-//! `sum`: integers to 64 bits (wrapping), floats to Float64, decimals to the most digits; 0 for no rows.
+//! `sum`: integers to 64 bits, or the width of a wider type (wrapping), floats to Float64, decimals to the most digits; 0 for no rows.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use arrow::datatypes::{
     Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use basalt_base::processor;
-use basalt_base::types::{DECIMAL128_DIGITS, DECIMAL256_DIGITS};
+use basalt_base::types::{DECIMAL128_DIGITS, DECIMAL256_DIGITS, U256};
 use basalt_base::{Error, Result, SqlType};
 
 use super::widen::Widen;
@@ -37,6 +37,9 @@ impl AggregateFunction for Sum {
     fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         no_parameters(self.name(), parameters)?;
         let arg = only_arg(self.name(), args)?;
+        if let Some(wide) = arg.wide() {
+            return Ok(super::wide::fold(wide, U256::wrapping_add, false));
+        }
         let result = sum_type(arg).ok_or_else(|| illegal_type(self.name(), arg))?;
         let carrier = result.carrier();
         let states = bound_sums(arg, carrier)?;
@@ -51,6 +54,9 @@ impl AggregateFunction for SumWithOverflow {
 
     fn bind(&self, parameters: &[Parameter], args: &[SqlType]) -> Result<BoundStates> {
         let arg = only_arg(self.name(), args)?;
+        if arg.wide().is_some() {
+            return Sum.bind(parameters, args);
+        }
         if !(arg.is_integer() || *arg == SqlType::Float64) {
             return Err(illegal_type(self.name(), arg));
         }

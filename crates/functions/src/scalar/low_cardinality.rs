@@ -39,7 +39,7 @@ fn can_be_low(ty: &SqlType) -> bool {
         | SqlType::Uuid
         | SqlType::Ipv4
         | SqlType::Ipv6 => true,
-        other => other.is_number() || other.is_string(),
+        other => other.is_number() || other.is_whole() || other.is_string(),
     }
 }
 

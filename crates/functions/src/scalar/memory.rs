@@ -36,6 +36,12 @@ impl<'a> Memory<'a> {
                 }
                 fixed(bytes, 16)
             }
+            SqlType::Wide(wide) => {
+                let values = array.as_fixed_size_binary();
+                let bytes: Vec<u8> =
+                    (0..values.len()).flat_map(|row| wide.to_memory(values.value(row))).collect();
+                fixed(bytes, wide.bytes())
+            }
             SqlType::Decimal { precision, .. } => {
                 let width = decimal_width(*precision);
                 fixed(decimal_bytes(array, width)?, width)

@@ -26,6 +26,7 @@ mod pace;
 mod postgres;
 mod string;
 mod tuple;
+pub(crate) mod whole;
 
 pub use bound::BoundScalar;
 pub use conversion::{Cast, Converter};

@@ -75,6 +75,8 @@ columns = [
     ("Enum8('a' = 1, 'b' = -2)", ['a', 'b']), ("Enum16('x' = 1000)", ['x', 'x']),
     ('IPv4', [ipaddress.IPv4Address('0.0.0.0'), ipaddress.IPv4Address('255.1.2.3')]),
     ('IPv6', [ipaddress.IPv6Address('::1'), ipaddress.IPv6Address('2001:db8::ff')]),
+    ('Int128', [-2**127, 2**127-1]), ('UInt128', [0, 2**128-1]), ('Int256', [-2**255, 2**255-1]), ('UInt256', [0, 2**256-1]),
+    ('Nullable(Int128)', [None, -5]), ('Array(UInt256)', [[], [1, 2**200]]),
     ('Nullable(Int32)', [None, 5]), ('Nullable(String)', ['x', None]),
     ('LowCardinality(String)', ['a', 'b']), ('LowCardinality(Nullable(String))', [None, 'b']),
     ('Array(Int32)', [[], [1, 2, 3]]), ('Array(Array(String))', [[['a'], []], []]), ('Array(Nullable(Int8))', [[None, 1], []]),

@@ -68,6 +68,8 @@ columns = [
     (\"Enum8('a' = -1, 'b' = 2)\", ['a', 'b']), (\"Enum16('x' = 1000, 'y' = 2)\", ['x', 'y']),
     ('IPv4', [ipaddress.ip_address('127.0.0.1'), ipaddress.ip_address('255.255.255.255')]),
     ('IPv6', [ipaddress.ip_address('::1'), ipaddress.ip_address('2001:db8::ff')]),
+    ('Int128', [-2**127, 2**127-1]), ('UInt128', [0, 2**128-1]), ('Int256', [-2**255, 2**255-1]), ('UInt256', [0, 2**256-1]),
+    ('Nullable(Int128)', [None, -5]), ('Array(UInt256)', [[], [1, 2**200]]),
     ('Nullable(Int32)', [None, 7]), ('Nullable(String)', ['x', None]),
     ('LowCardinality(String)', ['a', 'b']), ('LowCardinality(Nullable(String))', [None, 'b']),
     ('Array(UInt8)', [[], [1, 2, 3]]), ('Array(Nullable(String))', [['a', None], []]), ('Array(Array(Int64))', [[[1], []], [[-1, 2]]]),

@@ -83,6 +83,7 @@ columns = [
     ('Enum8(\\'a\\' = -1, \\'b\\' = 2)', ['a', 'b']),
     ('IPv4', [ipaddress.ip_address('127.0.0.1'), ipaddress.ip_address('255.255.255.255')]),
     ('IPv6', [ipaddress.ip_address('::1'), ipaddress.ip_address('2001:db8::ff')]),
+    ('Int128', [D(-2**126), D(2**126)]), ('UInt128', [D(0), D(10**38)]), ('Int256', [D(-10**70), D(7)]), ('UInt256', [D(0), D(10**70)]),
     ('Nullable(Int32)', [None, 7]), ('Nullable(String)', [None, 'x']),
     ('Array(Int32)', [[], [1, -2]]), ('Array(Nullable(String))', [['a', None, '\"b\" ,{}\\\\'], ['NULL', '']]),
     ('Array(Array(UInt8))', [[[1, 2], [3, 4]], [[5, 6]]]), ('Array(Float64)', [[0.5], [1.5, -2.0]]),

@@ -9,6 +9,7 @@ use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt16Type, UInt64Type}
 use basalt_base::SqlType;
 use basalt_base::civil::civil_from_days;
 use basalt_base::siphash::sip_hash128;
+use basalt_base::types::Wide;
 
 use super::row_format::encode;
 use crate::error::Result;
@@ -91,6 +92,15 @@ fn signed(value: &ArrayRef) -> Option<i64> {
     Some(cast(value, &Int64).ok()?.as_primitive::<Int64Type>().value(0))
 }
 
+fn tag_of(wide: Wide) -> u8 {
+    match wide {
+        Wide::UInt128 => 4,
+        Wide::Int128 => 5,
+        Wide::UInt256 => 24,
+        Wide::Int256 => 25,
+    }
+}
+
 /// Appends the bytes of a value that are hashed.
 fn hashed(ty: &SqlType, value: &ArrayRef, out: &mut Vec<u8>) -> Result<()> {
     let mut tagged = |tag: u8, bytes: &[u8]| {
@@ -107,6 +117,8 @@ fn hashed(ty: &SqlType, value: &ArrayRef, out: &mut Vec<u8>) -> Result<()> {
         tagged(TAG_UNSIGNED, &number.to_le_bytes());
     } else if let Some(number) = signed(value) {
         tagged(TAG_SIGNED, &number.to_le_bytes());
+    } else if let (Some(wide), Some(bytes)) = (ty.stripped().wide(), value.as_fixed_size_binary_opt()) {
+        tagged(tag_of(wide), &wide.to_memory(bytes.value(0)));
     } else if let Some(number) = value.as_primitive_opt::<Float64Type>() {
         tagged(TAG_FLOAT, &number.value(0).to_le_bytes());
     } else {

@@ -214,9 +214,13 @@ impl Binder<'_> {
 /// trailing zero bytes do not count.
 fn are_compared_by_function(left: &SqlType, right: &SqlType) -> bool {
     let is_large = |ty: &SqlType| matches!(ty, SqlType::Int64 | SqlType::UInt64);
+    let is_wide = |ty: &SqlType| ty.wide().is_some();
+    let is_unlike = |ty: &SqlType| ty.is_float() || matches!(ty, SqlType::Decimal { .. });
     let is_fixed = |ty: &SqlType| matches!(ty, SqlType::FixedString(_));
     let pair = |one: &SqlType, other: &SqlType| {
-        is_large(one) && other.is_float() || is_fixed(one) && other.is_string()
+        is_large(one) && other.is_float()
+            || is_wide(one) && (is_unlike(other) || other.is_whole() && common_type([one, other]).is_none())
+            || is_fixed(one) && other.is_string()
     };
     pair(left, right) || pair(right, left)
 }
@@ -371,7 +375,7 @@ fn as_numbers(left: BoundExpr, right: BoundExpr) -> (BoundExpr, BoundExpr) {
 /// The number type that carries `ty`, if values of `ty` compare as numbers with values of `other`.
 fn number_of(ty: &SqlType, other: &SqlType) -> Option<SqlType> {
     let (ty, other) = (ty.stripped(), other.stripped());
-    let is_plain = other.is_number() && !matches!(other, SqlType::Decimal { .. });
+    let is_plain = other.is_whole() || other.is_number() && !matches!(other, SqlType::Decimal { .. });
     match ty {
         SqlType::DateTime(_) if is_plain => Some(SqlType::UInt32),
         SqlType::Ipv4 if other.is_integer() => Some(SqlType::UInt32),

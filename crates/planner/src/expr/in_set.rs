@@ -242,7 +242,8 @@ impl Binder<'_> {
         {
             return Ok(Some(ScalarValue::BinaryView(Some(bytes.clone()))));
         }
-        let is_text = *to == SqlType::String && value.ty.stripped().is_number();
+        let is_text =
+            *to == SqlType::String && (value.ty.stripped().is_number() || value.ty.stripped().is_whole());
         let known = to.enum_number().is_none() && common_type([to, value.ty.stripped()]).is_some();
         if !known && !is_text && !value.ty.is_string() {
             return Err(no_common_type(&value.ty, ty));

@@ -2,7 +2,7 @@
 
 use super::cursor::{Cursor, Parsed};
 use super::keyword::never_operand;
-use crate::ast::{Expr, Ident};
+use crate::ast::{Expr, Ident, Literal, TypeName, UnaryOp};
 use crate::lexer::{Symbol, TokenKind};
 
 impl Cursor<'_> {
@@ -37,7 +37,8 @@ impl Cursor<'_> {
                 }
                 Symbol::DoubleColon => {
                     self.take();
-                    Expr::Cast { operand: Box::new(value), ty: self.parse_type()? }
+                    let ty = self.parse_type()?;
+                    Expr::Cast { operand: Box::new(digits_of_wide(value, &ty)), ty }
                 }
                 _ => return Ok(value),
             };
@@ -297,4 +298,24 @@ impl Cursor<'_> {
 fn replacement_follows(cursor: &mut Cursor<'_>) -> bool {
     cursor.is_symbol_at(1, Symbol::OpenParen)
         || matches!(cursor.peek_at(1).kind, TokenKind::Word | TokenKind::QuotedName | TokenKind::Number)
+}
+
+/// As in ClickHouse, a number in front of `::` is text, so that the digits of an integer beyond 64 bits stay.
+fn digits_of_wide(value: Expr, ty: &TypeName) -> Expr {
+    let is_wide =
+        matches!(ty.name.as_str(), "Int128" | "UInt128" | "Int256" | "UInt256") && ty.args.is_empty();
+    let (sign, literal) = match &value {
+        Expr::Literal(literal) => ("", literal),
+        Expr::Unary { op: UnaryOp::Minus, operand } => match operand.as_ref() {
+            Expr::Literal(literal) => ("-", literal),
+            _ => return value,
+        },
+        _ => return value,
+    };
+    match literal {
+        Literal::Number(digits) if is_wide => {
+            Expr::Literal(Literal::String(format!("{sign}{digits}").into_bytes()))
+        }
+        _ => value,
+    }
 }

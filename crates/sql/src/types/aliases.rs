@@ -6,10 +6,14 @@ pub(super) const CANONICAL_NAMES: &[&str] = &[
     "UInt16",
     "UInt32",
     "UInt64",
+    "UInt128",
+    "UInt256",
     "Int8",
     "Int16",
     "Int32",
     "Int64",
+    "Int128",
+    "Int256",
     "Float32",
     "Float64",
     "Bool",
@@ -50,10 +54,6 @@ pub(super) const CANONICAL_NAMES: &[&str] = &[
 
 /// ClickHouse types that Basalt knows by name only.
 const NOT_BUILT: &[&str] = &[
-    "UInt128",
-    "UInt256",
-    "Int128",
-    "Int256",
     "JSON",
     "Object",
     "Variant",

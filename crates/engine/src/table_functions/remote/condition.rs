@@ -62,7 +62,7 @@ enum Order {
 fn order_of(ty: &SqlType) -> Order {
     match ty {
         SqlType::String | SqlType::Date | SqlType::Date32 => Order::Same,
-        ty if ty.is_integer() => Order::Same,
+        ty if ty.is_whole() => Order::Same,
         SqlType::Uuid | SqlType::Enum8(_) | SqlType::Enum16(_) => Order::Different,
         _ => Order::Unknown,
     }

@@ -1,7 +1,8 @@
 //! `plus`, `minus`, `multiply`, `divide`: the operators `+`, `-`, `*` and `/`.
 //!
 //! Syntax: `plus(a, b)`. Numbers of any two types; both are first converted to the result type, which is wide enough
-//! for one operation. Integers wrap beyond 64 bits. A date or time plus a number moves by its own units. NULL if an
+//! for one operation. Integers wrap beyond 64 bits, or the
+//! width of a wider one. A date or time plus a number moves by its own units. NULL if an
 //! argument is NULL. `/` of numbers is a Float64: `1 / 0` is `inf`.
 
 use arrow::array::{ArrowNativeTypeOp, ArrowPrimitiveType};
@@ -10,7 +11,7 @@ use basalt_base::{Result, SqlType};
 
 use super::zero::Zero;
 use super::zip::zip;
-use super::{calendar, decimal};
+use super::{calendar, decimal, wide};
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::number::{Number, with_number};
 use crate::scalar::{Arity, Bound, Kernel, Operand};
@@ -34,6 +35,9 @@ fn bind(call: &Call<'_>, op: Arithmetic) -> Result<Bound> {
     }
     if decimal::applies(left, right) {
         return decimal::bind(call, op, Zero::Fails);
+    }
+    if wide::applies(call) {
+        return wide::bind(call, op);
     }
     let ty = arithmetic_type(op, left, right).ok_or_else(|| call.illegal_types())?;
     Ok(Bound { kernel: kernel_for(op, &ty, call)?, return_type: ty })

@@ -7,30 +7,35 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow::datatypes::{Int64Type, UInt8Type};
+use basalt_base::types::U256;
 use basalt_base::{Result, SqlType, bail};
 
+use super::wide_bits::Shift;
 use super::zip::zip_values;
+use super::{wide, wide_bits};
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::number::{Number, native_carrier, with_integer, with_number};
 use crate::scalar::operand::{nulls_of, rows_needed};
 use crate::scalar::{Arity, Bound, Operand};
 
 pub(super) static BIT_AND: Definition =
-    Definition::new("bitAnd", Arity::Exactly(2), |call| bind_pair(call, |a, b| a & b));
+    Definition::new("bitAnd", Arity::Exactly(2), |call| bind_pair(call, |a, b| a & b, |a, b| a & b));
 
 pub(super) static BIT_OR: Definition =
-    Definition::new("bitOr", Arity::Exactly(2), |call| bind_pair(call, |a, b| a | b));
+    Definition::new("bitOr", Arity::Exactly(2), |call| bind_pair(call, |a, b| a | b, |a, b| a | b));
 
 pub(super) static BIT_XOR: Definition =
-    Definition::new("bitXor", Arity::Exactly(2), |call| bind_pair(call, |a, b| a ^ b));
+    Definition::new("bitXor", Arity::Exactly(2), |call| bind_pair(call, |a, b| a ^ b, |a, b| a ^ b));
 
 pub(super) static BIT_NOT: Definition = Definition::new("bitNot", Arity::Exactly(1), bind_not);
 
-pub(super) static BIT_SHIFT_LEFT: Definition =
-    Definition::new("bitShiftLeft", Arity::Exactly(2), |call| bind_shift(call, |value, by| value << by));
+pub(super) static BIT_SHIFT_LEFT: Definition = Definition::new("bitShiftLeft", Arity::Exactly(2), |call| {
+    bind_shift(call, Shift::Left, |value, by| value << by)
+});
 
-pub(super) static BIT_SHIFT_RIGHT: Definition =
-    Definition::new("bitShiftRight", Arity::Exactly(2), |call| bind_shift(call, |value, by| value >> by));
+pub(super) static BIT_SHIFT_RIGHT: Definition = Definition::new("bitShiftRight", Arity::Exactly(2), |call| {
+    bind_shift(call, Shift::Right, |value, by| value >> by)
+});
 
 pub(super) static BIT_COUNT: Definition = Definition::new("bitCount", Arity::Exactly(1), bind_count);
 
@@ -54,7 +59,10 @@ fn integer(signed: bool, bytes: usize) -> SqlType {
     }
 }
 
-fn bind_pair(call: &Call<'_>, f: fn(i64, i64) -> i64) -> Result<Bound> {
+fn bind_pair(call: &Call<'_>, f: fn(i64, i64) -> i64, wide: fn(U256, U256) -> U256) -> Result<Bound> {
+    if wide::applies(call) {
+        return wide_bits::bind_pair(call, wide);
+    }
     call.expect_integer(0)?;
     call.expect_integer(1)?;
     let ty = common_bits(call.ty(0), call.ty(1));
@@ -65,6 +73,9 @@ fn bind_pair(call: &Call<'_>, f: fn(i64, i64) -> i64) -> Result<Bound> {
 }
 
 fn bind_not(call: &Call<'_>) -> Result<Bound> {
+    if let Some(wide) = call.ty(0).wide() {
+        return Ok(wide_bits::bind_not(wide));
+    }
     call.expect_integer(0)?;
     let ty = common_bits(call.ty(0), call.ty(0));
     with_number!(ty.carrier(), T => Ok(Bound::new(ty, move |args: &[Operand], _| {
@@ -73,7 +84,10 @@ fn bind_not(call: &Call<'_>) -> Result<Bound> {
     })), Err(call.illegal(0)))
 }
 
-fn bind_shift(call: &Call<'_>, f: fn(i128, u32) -> i128) -> Result<Bound> {
+fn bind_shift(call: &Call<'_>, direction: Shift, f: fn(i128, u32) -> i128) -> Result<Bound> {
+    if wide::applies(call) {
+        return wide_bits::bind_shift(call, direction);
+    }
     call.expect_integer(0)?;
     call.expect_integer(1)?;
     let ty = common_bits(call.ty(0), call.ty(1));
@@ -108,6 +122,9 @@ fn shift(value: i128, by: i64, bits: u32, is_null: bool, f: fn(i128, u32) -> i12
 
 fn bind_count(call: &Call<'_>) -> Result<Bound> {
     let ty = call.ty(0);
+    if let Some(wide) = ty.wide() {
+        return Ok(wide_bits::bind_count(wide));
+    }
     if !ty.is_number() && !ty.is_date_or_time() || matches!(ty, SqlType::Decimal { .. }) {
         return Err(call.illegal(0));
     }

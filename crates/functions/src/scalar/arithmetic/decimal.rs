@@ -13,6 +13,7 @@ use arrow::datatypes::{Decimal128Type, Decimal256Type, DecimalType, Float64Type,
 use basalt_base::types::{Arithmetic, DECIMAL128_DIGITS, DECIMAL256_DIGITS};
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 
+use super::wide;
 use super::zero::Zero;
 use super::zip::zip;
 use crate::scalar::definition::Call;
@@ -30,6 +31,9 @@ pub(super) fn applies(left: &SqlType, right: &SqlType) -> bool {
 
 pub(super) fn bind(call: &Call<'_>, op: Arithmetic, zero: Zero) -> Result<Bound> {
     let (left, right) = (call.ty(0), call.ty(1));
+    if wide::applies(call) {
+        return bind_wide(call, op, zero);
+    }
     if !left.is_number() || !right.is_number() {
         return Err(call.illegal_types());
     }
@@ -43,6 +47,28 @@ pub(super) fn bind(call: &Call<'_>, op: Arithmetic, zero: Zero) -> Result<Bound>
     } else {
         bind_width::<Decimal256Type>(plan, left)
     }
+}
+
+/// A decimal with a wide integer, which counts as a decimal of scale 0.
+fn bind_wide(call: &Call<'_>, op: Arithmetic, zero: Zero) -> Result<Bound> {
+    let types = [call.ty(0).clone(), call.ty(1).clone()];
+    if op == Arithmetic::IntDiv && types[0].wide().is_some() {
+        return Err(wide::unsupported(call));
+    }
+    let plan = Plan {
+        checks: call.context.settings.decimal_check_overflow(),
+        zero,
+        ..Plan::of(op, &types[0], &types[1])?
+    };
+    let is_narrow = plan.precision <= DECIMAL128_DIGITS;
+    let (bound, carrier) = match is_narrow {
+        true => (bind_width::<Decimal128Type>(plan, &types[0])?, Decimal128Type::DEFAULT_TYPE),
+        false => (bind_width::<Decimal256Type>(plan, &types[0])?, Decimal256Type::DEFAULT_TYPE),
+    };
+    let kernel = bound.kernel;
+    Ok(Bound::new(bound.return_type, move |args: &[Operand], rows| {
+        kernel.evaluate(&wide::as_decimals(&types, args, &carrier)?, rows)
+    }))
 }
 
 fn bind_floats(op: Arithmetic) -> Bound {

@@ -10,9 +10,9 @@ use arrow::datatypes::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 use basalt_base::types::{Arithmetic, arithmetic_type};
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
-use super::decimal;
 use super::zero::Zero;
 use super::zip::zip;
+use super::{decimal, wide, wide_division};
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::number::{Number, native_carrier, with_number};
 use crate::scalar::operand::{nulls_of, rows_needed};
@@ -53,9 +53,13 @@ pub(super) enum Operation {
 
 fn bind(call: &Call<'_>, operation: Operation, zero: Zero) -> Result<Bound> {
     let (left, right) = (plain_number(operation, call.ty(0)), call.ty(1).clone());
+    let is_decimal = decimal::applies(&left, &right);
+    if wide::applies(call) && !is_decimal {
+        return wide_division::bind(call, operation, zero);
+    }
     let floats = left.is_float() || right.is_float();
     let is_whole_of_floats = floats && operation == Operation::Quotient;
-    if decimal::applies(&left, &right) && !is_whole_of_floats {
+    if is_decimal && !is_whole_of_floats {
         if operation == Operation::Remainder && zero == Zero::GivesZero {
             return Err(call.illegal_types());
         }
@@ -93,7 +97,7 @@ fn converted(operand: &Operand, converter: &Converter) -> Result<Operand> {
 
 /// The dividend minus the product of the truncated quotient, as in ClickHouse: not the exact remainder, and NaN for
 /// an infinite divisor.
-fn remainder(a: f64, b: f64) -> f64 {
+pub(super) fn remainder(a: f64, b: f64) -> f64 {
     a - (a / b).trunc() * b
 }
 

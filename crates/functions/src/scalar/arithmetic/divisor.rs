@@ -10,6 +10,7 @@ use arrow::datatypes::{Int64Type, UInt64Type};
 use basalt_base::types::{Arithmetic, arithmetic_type};
 use basalt_base::{Result, SqlType, bail};
 
+use super::wide;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::number::{Number, with_number};
 use crate::scalar::operand::{nulls_of, rows_needed};
@@ -18,11 +19,14 @@ use crate::scalar::{Arity, Bound, Operand};
 /// The magnitude of the lowest signed number.
 const LOWEST: u64 = i64::MIN.unsigned_abs();
 
-pub(super) static GCD: Definition = Definition::new("gcd", Arity::Exactly(2), |call| bind(call, gcd));
+pub(super) static GCD: Definition = Definition::new("gcd", Arity::Exactly(2), |call| bind(call, gcd, false));
 
-pub(super) static LCM: Definition = Definition::new("lcm", Arity::Exactly(2), |call| bind(call, lcm));
+pub(super) static LCM: Definition = Definition::new("lcm", Arity::Exactly(2), |call| bind(call, lcm, true));
 
-fn bind(call: &Call<'_>, f: fn(u64, u64) -> u64) -> Result<Bound> {
+fn bind(call: &Call<'_>, f: fn(u64, u64) -> u64, multiple: bool) -> Result<Bound> {
+    if wide::applies(call) {
+        return wide::bind_common(call, multiple);
+    }
     call.expect_integer(0)?;
     call.expect_integer(1)?;
     let ty = arithmetic_type(Arithmetic::Plus, call.ty(0), call.ty(1)).ok_or_else(|| call.illegal_types())?;

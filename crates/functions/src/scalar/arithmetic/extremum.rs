@@ -12,6 +12,7 @@ use arrow::datatypes::Float64Type;
 use basalt_base::types::common_type;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
+use super::wide;
 use crate::native_order::swap_halves;
 use crate::scalar::conversion::Converter;
 use crate::scalar::definition::{Call, Definition};
@@ -46,6 +47,9 @@ fn bind_pair(call: &Call<'_>, f: fn(f64, f64) -> f64) -> Result<Bound> {
 fn bind(call: &Call<'_>, wanted: Ordering) -> Result<Bound> {
     let types: Vec<&SqlType> = (0..call.len()).map(|index| call.ty(index)).collect();
     let ty = common_type(types.iter().copied()).ok_or_else(|| {
+        if wide::applies(call) && call.len() == 2 {
+            return call.illegal_types();
+        }
         let names: Vec<String> = types.iter().map(ToString::to_string).collect();
         let text = format!("`{}` finds no type that holds values of {}", call.name, names.join(", "));
         Error::new(ErrorCode::NoCommonType, text)

@@ -9,6 +9,7 @@ use arrow::array::{ArrayRef, Float64Array};
 use arrow::datatypes::Float64Type;
 use basalt_base::{Result, SqlType};
 
+use super::wide;
 use super::zip::zip;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::{Arity, Bound, Operand};
@@ -64,6 +65,9 @@ pub(super) static E: Definition =
     Definition::new("e", Arity::Exactly(0), |_| Ok(constant(std::f64::consts::E)));
 
 fn bind_unary(call: &Call<'_>, f: fn(f64) -> f64) -> Result<Bound> {
+    if wide::applies(call) {
+        return Ok(wide::bind_float(call, f));
+    }
     call.expect_number(0)?;
     Ok(Bound::of(SqlType::Float64, move |args: &[Operand], _| {
         let numbers = args[0].numbers::<Float64Type>()?;

@@ -14,6 +14,10 @@ mod math;
 mod reciprocal;
 mod rounding;
 mod unary;
+mod wide;
+mod wide_bits;
+mod wide_division;
+mod wide_rounding;
 mod zero;
 pub(super) mod zip;
 

@@ -11,6 +11,7 @@ use arrow::datatypes::{Decimal128Type, Decimal256Type, DecimalType, Float32Type,
 use basalt_base::{Result, SqlType, bail};
 
 use super::decimal::Unscaled;
+use super::wide_rounding;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::number::{Number, with_integer};
 use crate::scalar::{Arity, Bound, Operand};
@@ -35,7 +36,7 @@ pub(super) static TRUNC: Definition =
         .case_insensitive();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+pub(super) enum Mode {
     Nearest,
     Even,
     Down,
@@ -76,6 +77,7 @@ fn bind(call: &Call<'_>, mode: Mode) -> Result<Bound> {
             }
         }
         SqlType::Bool => Ok(Bound::new(ty, |args: &[Operand], _| Ok(Arc::clone(&args[0].array)))),
+        SqlType::Wide(wide) => Ok(wide_rounding::bind(*wide, -digits, mode)),
         _ => with_integer!(ty.carrier(), T => {
             call.expect_integer(0)?;
             Ok(Bound::new(ty, move |args: &[Operand], _| integers::<T>(&args[0], -digits, mode)))

@@ -10,6 +10,7 @@ use arrow::datatypes::{Decimal128Type, Decimal256Type, DecimalType, Float64Type,
 use basalt_base::{Result, SqlType};
 
 use super::decimal::Unscaled;
+use super::wide;
 use crate::scalar::definition::{Call, Definition};
 use crate::scalar::number::{Number, native_carrier, with_number};
 use crate::scalar::{Arity, Bound, Operand};
@@ -22,6 +23,7 @@ pub(super) static SIGN: Definition = Definition::new("sign", Arity::Exactly(1), 
 
 fn bind_negate(call: &Call<'_>) -> Result<Bound> {
     let ty = match call.ty(0) {
+        SqlType::Wide(wide) => return Ok(wide::bind_negate(*wide)),
         SqlType::UInt8 | SqlType::Bool => SqlType::Int16,
         SqlType::UInt16 => SqlType::Int32,
         SqlType::UInt32 | SqlType::UInt64 => SqlType::Int64,
@@ -37,6 +39,7 @@ fn bind_negate(call: &Call<'_>) -> Result<Bound> {
 
 fn bind_abs(call: &Call<'_>) -> Result<Bound> {
     let ty = match call.ty(0) {
+        SqlType::Wide(wide) => return Ok(wide::bind_abs(*wide)),
         SqlType::Int8 => SqlType::UInt8,
         SqlType::Int16 => SqlType::UInt16,
         SqlType::Int32 => SqlType::UInt32,
@@ -54,6 +57,9 @@ fn bind_abs(call: &Call<'_>) -> Result<Bound> {
 }
 
 fn bind_sign(call: &Call<'_>) -> Result<Bound> {
+    if let Some(wide) = call.ty(0).wide() {
+        return Ok(wide::bind_sign(wide));
+    }
     call.expect_number(0)?;
     Ok(Bound::new(SqlType::Int8, |args: &[Operand], _| {
         map::<Float64Type, Int8Type>(&args[0], |value| match value {

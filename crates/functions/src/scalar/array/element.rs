@@ -92,9 +92,10 @@ fn is_key(given: &SqlType, key: &SqlType) -> bool {
         || is_nothing(given)
         || is_nothing(key)
         || given.is_integer() && (key.is_integer() || key.enum_number().is_some())
+        || given.is_whole() && key.wide().is_some()
         || given.is_string() && (key.is_string() || key.enum_number().is_some())
         || is_time(given) && is_time(key)
-        || !(given.is_number() || given.is_string() || is_time(given))
+        || !(given.is_number() || given.is_whole() || given.is_string() || is_time(given))
 }
 
 /// The elements at `indices`, and the default of the type for `None`.

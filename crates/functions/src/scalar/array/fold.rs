@@ -9,12 +9,13 @@ use arrow::array::{
 };
 use arrow::compute::{cast, take};
 use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, UInt64Type};
-use basalt_base::types::{Arithmetic, DECIMAL128_DIGITS, arithmetic_type};
+use basalt_base::types::{Arithmetic, DECIMAL128_DIGITS, U256, Wide, arithmetic_type};
 use basalt_base::{Error, Result, SqlType};
 
 use super::lists::{Keys, Lists, chain, element_of};
 use crate::scalar::arithmetic::nans_of;
 use crate::scalar::definition::{Call, Definition};
+use crate::scalar::whole::{collect_wide, wholes_of};
 use crate::scalar::{Arity, Bound, Converter, Operand};
 
 pub(super) static ARRAY_MIN: Definition =
@@ -44,6 +45,12 @@ pub(super) static ARRAY_PRODUCT: Definition = Definition::new("arrayProduct", Ar
 /// The difference to the previous element; 0 for the first.
 pub(super) static ARRAY_DIFFERENCE: Definition =
     Definition::new("arrayDifference", Arity::Exactly(1), bind_difference);
+
+/// The element type, which must be a number, or an integer of any width, that is not Nullable.
+fn summand_of<'a>(call: &Call<'a>) -> Result<&'a SqlType> {
+    let element = element_of(call, 0)?;
+    if element.is_number() || element.is_whole() { Ok(element) } else { Err(call.illegal(0)) }
+}
 
 /// The element type, which must be a number that is not Nullable.
 fn number_of<'a>(call: &Call<'a>) -> Result<&'a SqlType> {
@@ -92,7 +99,10 @@ fn sum_type(element: &SqlType) -> Option<SqlType> {
 }
 
 fn bind_sum(call: &Call<'_>, running: bool) -> Result<Bound> {
-    let element = number_of(call)?;
+    let element = summand_of(call)?;
+    if let Some(wide) = element.wide() {
+        return Ok(bind_wide_sum(wide, running));
+    }
     let sum =
         sum_type(element).ok_or_else(|| Error::not_implemented("sums of 256-bit decimals in arrays"))?;
     let widen = Converter::new(element, &sum, call.context)?;
@@ -108,6 +118,31 @@ fn bind_sum(call: &Call<'_>, running: bool) -> Result<Bound> {
         };
         if running { lists.with_elements(&sum, sums) } else { Ok(sums) }
     }))
+}
+
+/// Sums of wide integers have their type.
+fn bind_wide_sum(wide: Wide, running: bool) -> Bound {
+    let element = SqlType::Wide(wide);
+    let ty = if running { SqlType::array_of(element.clone()) } else { element.clone() };
+    Bound::new(ty, move |operands: &[Operand], rows: usize| {
+        let lists = Lists::of(&operands[0], rows)?;
+        let values = wholes_of(&element, lists.elements())?;
+        let mut out = vec![U256::ZERO; if running { values.len() } else { 0 }];
+        for row in 0..lists.rows() {
+            let mut sum = U256::ZERO;
+            for at in lists.range(row) {
+                sum = sum.wrapping_add(values[at].bits());
+                if running {
+                    out[at] = sum;
+                }
+            }
+            if !running {
+                out.push(sum);
+            }
+        }
+        let sums = collect_wide(wide, out.into_iter())?;
+        if running { lists.with_elements(&element, sums) } else { Ok(sums) }
+    })
 }
 
 /// One sum per row, or one per element.
@@ -135,7 +170,7 @@ fn sums<T: ArrowPrimitiveType<Native: ArrowNativeTypeOp>>(
 }
 
 fn bind_floats(call: &Call<'_>, fold: fn(&[f64]) -> f64) -> Result<Bound> {
-    let element = number_of(call)?;
+    let element = summand_of(call)?;
     let widen = Converter::new(element, &SqlType::Float64, call.context)?;
     Ok(Bound::new(SqlType::Float64, move |operands: &[Operand], rows: usize| {
         let lists = Lists::of(&operands[0], rows)?;

@@ -14,6 +14,7 @@ use arrow::datatypes::{
 use basalt_base::types::common_type;
 use basalt_base::{Error, ErrorCode, Result, SqlType};
 
+use super::place;
 use crate::scalar::arithmetic::zip::{zip, zip_values};
 use crate::scalar::conversion::{Converter, with_nulls};
 use crate::scalar::definition::{Call, Definition};
@@ -71,6 +72,8 @@ enum Domain {
     /// A 64-bit integer with a float.
     Floating,
     Text,
+    /// A wide integer with another number: the types of both.
+    Placed(Box<[SqlType; 2]>),
     /// Strings whose trailing zero bytes do not count.
     Padded,
     /// Types that Arrow orders like ClickHouse.
@@ -163,6 +166,7 @@ impl Comparison {
             }
             Domain::Mixed => compare_mixed(sides, rows, relation),
             Domain::Floating => compare_floating(sides, rows, relation),
+            Domain::Placed(types) => compare_placed(types, sides, rows, relation),
             Domain::Text => compare_text(sides, rows, relation, |text| text),
             Domain::Padded => compare_text(sides, rows, relation, without_padding),
             Domain::Ordered => {
@@ -206,11 +210,14 @@ fn domain_of(left: &SqlType, right: &SqlType) -> Option<(Option<SqlType>, Domain
     {
         return Some((None, Domain::Native(left.carrier())));
     }
-    if left == right && matches!(left, SqlType::Uuid | SqlType::Ipv6) {
+    if left == right && matches!(left, SqlType::Uuid | SqlType::Ipv6 | SqlType::Wide(_)) {
         return Some((None, Domain::Ordered));
     }
     if is_address_and(left, right) || is_address_and(right, left) {
         return Some((Some(SqlType::Ipv6), Domain::Ordered));
+    }
+    if place::applies(left, right) {
+        return Some((None, Domain::Placed(Box::new([left.clone(), right.clone()]))));
     }
     if left.is_number() && right.is_number() {
         return Some(number_domain(left, right));
@@ -272,6 +279,20 @@ fn compare_mixed(sides: &[Operand], rows: usize, relation: Relation) -> Result<A
     Ok(collect((0..rows).map(|row| {
         let order = i128::from(unsigned.get(row)).cmp(&i128::from(signed.get(row)));
         relation.holds(if unsigned_left { order } else { order.reverse() })
+    })))
+}
+
+fn compare_placed(
+    types: &[SqlType; 2],
+    sides: &[Operand],
+    rows: usize,
+    relation: Relation,
+) -> Result<ArrayRef> {
+    let (left, right) =
+        (place::places(&types[0], &sides[0].array)?, place::places(&types[1], &sides[1].array)?);
+    Ok(collect((0..rows).map(|row| {
+        let (left, right) = (left[sides[0].index(row)], right[sides[1].index(row)]);
+        place::order(left, right).map_or(relation == Relation::NotEqual, |order| relation.holds(order))
     })))
 }
 

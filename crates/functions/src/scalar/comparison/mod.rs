@@ -2,6 +2,7 @@
 
 mod compare;
 mod logic;
+mod place;
 
 pub(super) use compare::Comparison;
 

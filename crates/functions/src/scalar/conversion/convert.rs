@@ -6,7 +6,7 @@ use arrow::array::{Array, ArrayRef, new_empty_array, new_null_array};
 use basalt_base::{Result, SqlType, bail};
 
 use super::step::{OnError, Scope, Step, impossible, with_nulls};
-use super::{addresses, decimals, nested, numbers, parse, print, times};
+use super::{addresses, decimals, nested, numbers, parse, print, times, wides};
 use crate::FunctionContext;
 
 /// Converts columns from one type to another, as `CAST` does.
@@ -102,6 +102,9 @@ fn plain_step(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Option<
 }
 
 fn choose(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Result<Option<Step>> {
+    if let Some(step) = wides::step(from, to, scope.context)? {
+        return Ok(Some(step));
+    }
     if let Some(step) = addresses::step(from, to)? {
         return Ok(Some(step));
     }

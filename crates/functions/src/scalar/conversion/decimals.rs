@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, ArrowNativeTypeOp, PrimitiveArray};
 use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, DecimalType, Float64Type, i256};
-use basalt_base::types::DECIMAL128_DIGITS;
+use basalt_base::types::{DECIMAL128_DIGITS, WideNumber, i256_of};
 use basalt_base::{Error, ErrorCode, Result, SqlType, bail};
 
 use super::step::Step;
@@ -57,6 +57,33 @@ where
         }
     }
     finish::<D>(rescaled, precision, scale)
+}
+
+/// Whole numbers as decimals.
+pub(super) fn of_wholes(
+    wholes: &[WideNumber],
+    source: &ArrayRef,
+    precision: u8,
+    scale: u8,
+) -> Result<ArrayRef> {
+    let power = i256::power_of_ten(scale).ok_or_else(overflow)?;
+    let digits = width_digits(precision);
+    let is_narrow = precision <= DECIMAL128_DIGITS;
+    let mut values = Vec::with_capacity(wholes.len());
+    for (row, &whole) in wholes.iter().enumerate() {
+        let scaled = i256_of(whole).mul_checked(power).ok();
+        let fits = |value: &i256| !is_narrow || value.to_i128().is_some_and(|value| value.fits(digits));
+        match scaled.filter(fits) {
+            Some(value) => values.push(value),
+            None if source.is_null(row) => values.push(i256::ZERO),
+            None => return Err(overflow()),
+        }
+    }
+    if is_narrow {
+        let values: Vec<i128> = values.into_iter().map(|value| value.as_i128()).collect();
+        return finish::<Decimal128Type>(values, precision, scale);
+    }
+    finish::<Decimal256Type>(values, precision, scale)
 }
 
 fn narrow(wide: &ArrayRef, precision: u8, scale: u8) -> Result<ArrayRef> {

@@ -139,7 +139,7 @@ impl Step {
 /// `source` with NULL in place of floats that have no integer.
 fn only_finite(source: &ArrayRef, to: &SqlType) -> Result<ArrayRef> {
     let to = to.stripped();
-    let is_whole = to.is_integer() || matches!(to, SqlType::Date | SqlType::DateTime(_));
+    let is_whole = to.is_whole() || matches!(to, SqlType::Date | SqlType::DateTime(_));
     if !is_whole || !source.data_type().is_floating() {
         return Ok(Arc::clone(source));
     }
@@ -151,7 +151,8 @@ fn only_finite(source: &ArrayRef, to: &SqlType) -> Result<ArrayRef> {
 
 /// Whether a number may be out of the target type's range, and this must be detected.
 fn may_change(from: &SqlType, to: &SqlType) -> bool {
-    let is_plain = |ty: &SqlType| ty.is_number() && !matches!(ty, SqlType::Decimal { .. });
-    let widens = from.is_unsigned() && to.is_integer() && from.fixed_bytes() < to.fixed_bytes();
+    let is_plain = |ty: &SqlType| ty.is_whole() || ty.is_number() && !matches!(ty, SqlType::Decimal { .. });
+    let is_unsigned = from.is_signed_whole() == Some(false);
+    let widens = is_unsigned && to.is_whole() && from.fixed_bytes() < to.fixed_bytes();
     is_plain(from) && is_plain(to) && from != to && !widens
 }

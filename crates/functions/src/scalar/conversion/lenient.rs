@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, Datum};
 use arrow::compute::{is_not_null, kernels::zip::zip};
+use basalt_base::types::Wide;
 use basalt_base::{Error, Result, SqlType};
 
 use super::exact::{Exact, Inexact};
@@ -33,10 +34,14 @@ lenient! {
     TO_UINT16_OR_ZERO "toUInt16OrZero" TO_UINT16_OR_NULL "toUInt16OrNull" 1 1 |_| Ok(SqlType::UInt16);
     TO_UINT32_OR_ZERO "toUInt32OrZero" TO_UINT32_OR_NULL "toUInt32OrNull" 1 1 |_| Ok(SqlType::UInt32);
     TO_UINT64_OR_ZERO "toUInt64OrZero" TO_UINT64_OR_NULL "toUInt64OrNull" 1 1 |_| Ok(SqlType::UInt64);
+    TO_UINT128_OR_ZERO "toUInt128OrZero" TO_UINT128_OR_NULL "toUInt128OrNull" 1 1 |_| Ok(SqlType::Wide(Wide::UInt128));
+    TO_UINT256_OR_ZERO "toUInt256OrZero" TO_UINT256_OR_NULL "toUInt256OrNull" 1 1 |_| Ok(SqlType::Wide(Wide::UInt256));
     TO_INT8_OR_ZERO "toInt8OrZero" TO_INT8_OR_NULL "toInt8OrNull" 1 1 |_| Ok(SqlType::Int8);
     TO_INT16_OR_ZERO "toInt16OrZero" TO_INT16_OR_NULL "toInt16OrNull" 1 1 |_| Ok(SqlType::Int16);
     TO_INT32_OR_ZERO "toInt32OrZero" TO_INT32_OR_NULL "toInt32OrNull" 1 1 |_| Ok(SqlType::Int32);
     TO_INT64_OR_ZERO "toInt64OrZero" TO_INT64_OR_NULL "toInt64OrNull" 1 1 |_| Ok(SqlType::Int64);
+    TO_INT128_OR_ZERO "toInt128OrZero" TO_INT128_OR_NULL "toInt128OrNull" 1 1 |_| Ok(SqlType::Wide(Wide::Int128));
+    TO_INT256_OR_ZERO "toInt256OrZero" TO_INT256_OR_NULL "toInt256OrNull" 1 1 |_| Ok(SqlType::Wide(Wide::Int256));
     TO_FLOAT32_OR_ZERO "toFloat32OrZero" TO_FLOAT32_OR_NULL "toFloat32OrNull" 1 1 |_| Ok(SqlType::Float32);
     TO_FLOAT64_OR_ZERO "toFloat64OrZero" TO_FLOAT64_OR_NULL "toFloat64OrNull" 1 1 |_| Ok(SqlType::Float64);
     TO_UUID_OR_ZERO "toUUIDOrZero" TO_UUID_OR_NULL "toUUIDOrNull" 1 1 |_| Ok(SqlType::Uuid);
@@ -65,10 +70,14 @@ or_default! {
     TO_UINT16_OR_DEFAULT "toUInt16OrDefault" SqlType::UInt16;
     TO_UINT32_OR_DEFAULT "toUInt32OrDefault" SqlType::UInt32;
     TO_UINT64_OR_DEFAULT "toUInt64OrDefault" SqlType::UInt64;
+    TO_UINT128_OR_DEFAULT "toUInt128OrDefault" SqlType::Wide(Wide::UInt128);
+    TO_UINT256_OR_DEFAULT "toUInt256OrDefault" SqlType::Wide(Wide::UInt256);
     TO_INT8_OR_DEFAULT "toInt8OrDefault" SqlType::Int8;
     TO_INT16_OR_DEFAULT "toInt16OrDefault" SqlType::Int16;
     TO_INT32_OR_DEFAULT "toInt32OrDefault" SqlType::Int32;
     TO_INT64_OR_DEFAULT "toInt64OrDefault" SqlType::Int64;
+    TO_INT128_OR_DEFAULT "toInt128OrDefault" SqlType::Wide(Wide::Int128);
+    TO_INT256_OR_DEFAULT "toInt256OrDefault" SqlType::Wide(Wide::Int256);
     TO_FLOAT32_OR_DEFAULT "toFloat32OrDefault" SqlType::Float32;
     TO_FLOAT64_OR_DEFAULT "toFloat64OrDefault" SqlType::Float64;
     TO_DATE_OR_DEFAULT "toDateOrDefault" SqlType::Date;

@@ -11,6 +11,7 @@ use basalt_formats::text::ColumnBuilder;
 
 use super::print::text_settings;
 use super::step::{OnError, Scope, Step};
+use super::wides;
 use crate::scalar::number::{Number, with_integer};
 use crate::scalar::operand::Bytes;
 
@@ -29,6 +30,11 @@ pub(super) fn from_string(from: &SqlType, to: &SqlType, scope: &Scope<'_>) -> Re
         return with_integer!(to.carrier(), T => {
             Ok(Some(Box::new(move |array| integers::<T>(array, padded, &name))))
         }, Ok(None));
+    }
+    if let (Some(wide), OnError::Fails) = (to.wide(), on_error) {
+        return Ok(Some(Box::new(move |array| {
+            wides::of_text(array, wide, |text| if padded { without_padding(text) } else { text })
+        })));
     }
     let built = if on_error == OnError::GivesNull { to.clone().into_nullable() } else { to.clone() };
     let settings = text_settings(scope.context);

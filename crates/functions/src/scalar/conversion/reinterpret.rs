@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, FixedSizeBinaryArray, PrimitiveArray};
+use basalt_base::types::Wide;
 use basalt_base::{Error, Result, SqlType};
 
 use crate::scalar::definition::{Call, Definition};
@@ -26,10 +27,14 @@ reinterpret_as! {
     AS_UINT16 "reinterpretAsUInt16" SqlType::UInt16;
     AS_UINT32 "reinterpretAsUInt32" SqlType::UInt32;
     AS_UINT64 "reinterpretAsUInt64" SqlType::UInt64;
+    AS_UINT128 "reinterpretAsUInt128" SqlType::Wide(Wide::UInt128);
+    AS_UINT256 "reinterpretAsUInt256" SqlType::Wide(Wide::UInt256);
     AS_INT8 "reinterpretAsInt8" SqlType::Int8;
     AS_INT16 "reinterpretAsInt16" SqlType::Int16;
     AS_INT32 "reinterpretAsInt32" SqlType::Int32;
     AS_INT64 "reinterpretAsInt64" SqlType::Int64;
+    AS_INT128 "reinterpretAsInt128" SqlType::Wide(Wide::Int128);
+    AS_INT256 "reinterpretAsInt256" SqlType::Wide(Wide::Int256);
     AS_FLOAT32 "reinterpretAsFloat32" SqlType::Float32;
     AS_FLOAT64 "reinterpretAsFloat64" SqlType::Float64;
     AS_DATE "reinterpretAsDate" SqlType::Date;
@@ -72,6 +77,14 @@ fn bind(call: &Call<'_>, to: SqlType) -> Result<Bound> {
             fixed_strings(&memory, args[0].array.len(), 16, |uuid| {
                 uuid[..8].reverse();
                 uuid[8..].reverse();
+            })
+        }));
+    }
+    if let Some(wide) = to.wide() {
+        return Ok(Bound::new(to, move |args: &[Operand], _| {
+            let memory = memory_of(&from, &args[0].array)?;
+            fixed_strings(&memory, args[0].array.len(), wide.bytes(), |value| {
+                value.copy_from_slice(&wide.from_memory(value));
             })
         }));
     }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use basalt_base::types::IntervalUnit;
+use basalt_base::types::{IntervalUnit, Wide};
 use basalt_base::zone::Zone;
 use basalt_base::{Result, SqlType, bail};
 
@@ -28,10 +28,14 @@ to_type! {
     TO_UINT16 "toUInt16" SqlType::UInt16;
     TO_UINT32 "toUInt32" SqlType::UInt32;
     TO_UINT64 "toUInt64" SqlType::UInt64;
+    TO_UINT128 "toUInt128" SqlType::Wide(Wide::UInt128);
+    TO_UINT256 "toUInt256" SqlType::Wide(Wide::UInt256);
     TO_INT8 "toInt8" SqlType::Int8;
     TO_INT16 "toInt16" SqlType::Int16;
     TO_INT32 "toInt32" SqlType::Int32;
     TO_INT64 "toInt64" SqlType::Int64;
+    TO_INT128 "toInt128" SqlType::Wide(Wide::Int128);
+    TO_INT256 "toInt256" SqlType::Wide(Wide::Int256);
     TO_FLOAT32 "toFloat32" SqlType::Float32;
     TO_FLOAT64 "toFloat64" SqlType::Float64;
     TO_BOOL "toBool" SqlType::Bool;

@@ -52,7 +52,7 @@ pub(super) static TO_LOW_CARDINALITY: Definition =
         let ty = call.ty(0);
         let plain = ty.stripped();
         let is_time = matches!(plain, SqlType::Date | SqlType::DateTime(_));
-        if !(plain.is_integer() || plain.is_float() || plain.is_string() || is_time) {
+        if !(plain.is_whole() || plain.is_float() || plain.is_string() || is_time) {
             return Err(call.illegal(0));
         }
         Ok(Bound::new(SqlType::LowCardinality(Arc::new(ty.clone())), |args: &[Operand], rows: usize| {

@@ -156,11 +156,25 @@ fn bind_list(call: &Call<'_>, elements: fn(&Json, Push<'_>) -> Result<()>) -> Re
     }))
 }
 
+/// Whether values of the type contain integers of more than 64 bits.
+fn holds_wide(ty: &SqlType) -> bool {
+    match ty.stripped() {
+        SqlType::Array(element) => holds_wide(element),
+        SqlType::Tuple(elements) => elements.iter().any(|element| holds_wide(&element.ty)),
+        SqlType::Map(key, value) => holds_wide(key) || holds_wide(value),
+        other => other.wide().is_some(),
+    }
+}
+
 /// The last argument is the type; the value is parsed like JSON input of a column of that type.
 fn bind_typed(call: &Call<'_>) -> Result<Bound> {
     let last = call.len() - 1;
     expect_path(call, last)?;
     let ty = basalt_sql::resolve_type(&basalt_sql::parse_type(call.expect_text(last)?.as_bytes())?)?;
+    // Numbers of JSON beyond 64 bits are floats here.
+    if holds_wide(&ty) {
+        return Err(Error::not_implemented(format!("function `{}` to type {ty}", call.name)));
+    }
     let settings = TextSettings { zone: call.context.zone, ..TextSettings::default() };
     // Fails once, here, for a type that cannot be parsed.
     ColumnBuilder::new(&ty, &settings)?;

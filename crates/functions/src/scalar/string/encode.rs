@@ -130,7 +130,7 @@ fn bind_digits(call: &Call<'_>, write: fn(u8, &mut Vec<u8>)) -> Result<Bound> {
         | SqlType::Float64
         | SqlType::Decimal { .. } => Order::AsTheyAre,
         SqlType::Uuid => Order::Words,
-        integer if integer.is_integer() || integer.is_date_or_time() => Order::HighestFirst,
+        integer if integer.is_whole() || integer.is_date_or_time() => Order::HighestFirst,
         SqlType::Bool | SqlType::Ipv4 | SqlType::Enum8(_) | SqlType::Enum16(_) => Order::HighestFirst,
         _ => return Err(call.illegal(0)),
     };

@@ -4,7 +4,7 @@ use basalt_base::{Result, SqlType};
 use datafusion::common::ScalarValue;
 
 use super::number::Quantity;
-use super::{Fitted, number, text, time};
+use super::{Fitted, number, text, time, wide};
 use crate::PlannerContext;
 use crate::bound_expr::BoundExpr;
 
@@ -30,6 +30,13 @@ pub(in crate::expr) fn fit(
     }
     if from.is_date_or_time() && to.is_date_or_time() {
         return time::fit(value, from, to, ctx.functions.zone);
+    }
+    if let Some(from) = from.wide() {
+        return Ok(wide::fit_constant(value, from, to));
+    }
+    if let Some(to) = to.wide() {
+        let quantity = if wide::meets(from) { Quantity::of_value(value, from) } else { None };
+        return Ok(quantity.map(|quantity| wide::fit(quantity, to)));
     }
     if let Some(quantity) = Quantity::of(value, from, to) {
         return Ok(number::fit(quantity, to));

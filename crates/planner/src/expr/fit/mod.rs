@@ -11,6 +11,7 @@ mod fitted;
 mod number;
 mod text;
 mod time;
+mod wide;
 
 pub(super) use constant::fit;
 pub(super) use fitted::Fitted;

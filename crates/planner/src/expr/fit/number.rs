@@ -21,9 +21,11 @@ pub(super) enum Quantity {
 impl Quantity {
     /// `None` if the two types do not compare as numbers.
     pub(super) fn of(value: &ScalarValue, from: &SqlType, to: &SqlType) -> Option<Quantity> {
-        if !meet(from, to) {
-            return None;
-        }
+        if meet(from, to) { Quantity::of_value(value, from) } else { None }
+    }
+
+    /// `None` if the value is not a number.
+    pub(super) fn of_value(value: &ScalarValue, from: &SqlType) -> Option<Quantity> {
         Some(match (value, from) {
             (ScalarValue::Int64(Some(ticks)), SqlType::DateTime64 { precision, .. }) => {
                 Quantity::Decimal(i256::from(*ticks), *precision)

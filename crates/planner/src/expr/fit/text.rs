@@ -47,6 +47,7 @@ fn no_place(error: Error, to: &SqlType) -> Error {
         SqlType::Decimal { .. } if is_unread => {
             Error::new(ErrorCode::TypeMismatch, error.message().to_owned())
         }
+        SqlType::Wide(_) if is_unread => Error::new(ErrorCode::TypeMismatch, error.message().to_owned()),
         float if float.is_float() && is_unread => {
             Error::new(ErrorCode::CannotParseNumber, error.message().to_owned())
         }

@@ -37,6 +37,9 @@ impl ColumnValues {
             Values::Time { ticks, precision, .. } => {
                 out.extend_from_slice(&since_2000(ticks[row], *precision).to_be_bytes());
             }
+            Values::Wide(array, wide) => {
+                put_decimal(|text| wide.decode(array.value(row)).write(text), out);
+            }
             Values::Uuid(array) => out.extend_from_slice(array.value(row)),
             Values::Ipv4(values) => put_address(INET, &(values[row] as u32).to_be_bytes(), out),
             Values::Ipv6(array) => put_address(INET6, array.value(row), out),

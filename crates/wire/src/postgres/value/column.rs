@@ -8,6 +8,7 @@ use arrow::datatypes::{
     ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
     UInt16Type, UInt32Type, UInt64Type, i256,
 };
+use basalt_base::types::Wide;
 use basalt_base::zone::Zone;
 use basalt_base::{Result, SqlType};
 use basalt_formats::text::{TextSettings, ValueWriter};
@@ -39,6 +40,7 @@ pub(super) enum Values {
         precision: u8,
         zone: Zone,
     },
+    Wide(FixedSizeBinaryArray, Wide),
     Uuid(FixedSizeBinaryArray),
     Ipv4(Vec<i64>),
     Ipv6(FixedSizeBinaryArray),
@@ -97,6 +99,7 @@ fn values(ty: &SqlType, array: &ArrayRef, oid: u32, zone: Zone) -> Result<Values
             Values::Time { ticks: integers::<Int64Type>(array), precision: *precision, zone: zone_of(name)? }
         }
         SqlType::Uuid => Values::Uuid(array.as_fixed_size_binary().clone()),
+        SqlType::Wide(wide) => Values::Wide(array.as_fixed_size_binary().clone(), *wide),
         SqlType::Ipv4 => Values::Ipv4(integers::<UInt32Type>(array)),
         SqlType::Ipv6 => Values::Ipv6(array.as_fixed_size_binary().clone()),
         SqlType::String => Values::String(array.as_binary_view().clone()),

@@ -25,6 +25,7 @@ impl ColumnValues {
             Values::Decimal256(array, scale) => write_decimal(array.value(row), *scale, true, out),
             Values::Date(days) => write_date(i32::try_from(days[row]).unwrap_or(i32::MAX), out),
             Values::Time { ticks, precision, zone } => put_instant(ticks[row], *precision, *zone, out),
+            Values::Wide(array, wide) => wide.decode(array.value(row)).write(out),
             Values::Uuid(array) => write_uuid(array.value(row), out),
             Values::Ipv4(values) => write_ipv4(u32::try_from(values[row]).unwrap_or(0), out),
             Values::Ipv6(array) => write_ipv6(array.value(row), out),
