@@ -14,6 +14,13 @@ fn machine_bytes(text: &str) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kibibytes| kibibytes * 1024)
 }
 
+/// The bytes of memory that the process has in use; `None` if the system does not tell.
+pub fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
+}
+
 /// The least limit of the groups in `groups` (`/proc/self/cgroup`) and their parents. In a container these may be
 /// the host's names: then only the root exists, and it is the container's group.
 fn group_bytes(root: &Path, groups: &str) -> Option<u64> {

@@ -13,6 +13,7 @@ pub mod native_packets;
 pub mod part_files;
 pub mod part_meta;
 pub mod postgres_messages;
+pub mod redis_commands;
 pub mod regular_expression;
 pub mod segment_file;
 pub mod segment_samples;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use basalt_harness::{
     address_text, codec_chain, dict_layout, format_read, native_block, native_packets, part_files, part_meta,
-    postgres_messages, regular_expression, segment_file, source_answers, sql_parse,
+    postgres_messages, redis_commands, regular_expression, segment_file, source_answers, sql_parse,
 };
 
 /// How long each harness runs.
@@ -191,6 +191,11 @@ fn any_damage_of_a_part_is_an_error_or_changes_no_row() {
 #[test]
 fn any_part_meta_opens_or_is_set_aside() {
     check("part_meta", part_meta::run, &seeds("part_meta"));
+}
+
+#[test]
+fn any_bytes_are_commands_of_redis_or_refused() {
+    check("redis_commands", redis_commands::run, &seeds("redis_commands"));
 }
 
 #[test]

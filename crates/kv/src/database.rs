@@ -8,12 +8,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use basalt_base::{Error, ErrorCode, FileAction, Result, bail};
+use parking_lot::Mutex;
 use rocksdb::checkpoint::Checkpoint;
-use rocksdb::{BoundColumnFamily, DB, DEFAULT_COLUMN_FAMILY_NAME, Options, WriteBatch, WriteOptions};
+use rocksdb::{
+    BoundColumnFamily, DB, DBRecoveryMode, DEFAULT_COLUMN_FAMILY_NAME, Options, WriteBatch, WriteOptions,
+};
 
 use crate::error::failed;
 use crate::options::KvOptions;
-use crate::recovery::{Acknowledged, AcknowledgedFile, ManifestPlace, check};
+use crate::recovery::{Acknowledged, AcknowledgedFile, ManifestPlace, check, unsynced};
 use crate::row_encoding::{StoredRow, TOMBSTONE};
 use crate::snapshot::Snapshot;
 
@@ -32,6 +35,10 @@ pub struct Database {
     acknowledged: Option<AcknowledgedFile>,
     /// Whether a change met a full disk; RocksDB then accepts no other.
     ran_out_of_space: AtomicBool,
+    /// Whether the log may have changes that are not synced.
+    has_unsynced: AtomicBool,
+    /// Taken while the mark of unsynced changes is made.
+    marking: Mutex<()>,
     loads: AtomicU64,
 }
 
@@ -49,7 +56,11 @@ impl Database {
     /// changes. A database has one writer: a second process gets an error. A database whose files lack acknowledged
     /// changes is refused, and its files are left as they are.
     pub fn open(path: &Path, options: KvOptions) -> Result<Database> {
-        let rocksdb_options = options.to_rocksdb();
+        let mut rocksdb_options = options.to_rocksdb();
+        let has_unsynced = unsynced::is_marked(path);
+        if has_unsynced {
+            rocksdb_options.set_wal_recovery_mode(DBRecoveryMode::PointInTime);
+        }
         if !options.read_only {
             std::fs::create_dir_all(path)
                 .map_err(|error| Error::io(FileAction::CreateDirectory, path, &error))?;
@@ -80,6 +91,8 @@ impl Database {
             families: families.into_iter().filter(|name| name != DEFAULT_COLUMN_FAMILY_NAME).collect(),
             acknowledged,
             ran_out_of_space: AtomicBool::new(false),
+            has_unsynced: AtomicBool::new(has_unsynced),
+            marking: Mutex::new(()),
             loads: AtomicU64::new(0),
         };
         database.acknowledge_files()?;
@@ -147,7 +160,7 @@ impl Database {
         let doing = format!("changing {} rows", changes.len());
         match durability {
             Durability::Synced => self.write(changes, &doing),
-            Durability::Logged => self.db.write(changes).map_err(|error| self.refused(&doing, &error)),
+            Durability::Logged => self.write_unsynced(changes, &doing),
         }
     }
 
@@ -221,33 +234,71 @@ impl Database {
         Ok(())
     }
 
-    /// Writes the changes to the log and syncs it.
+    /// Writes the changes to the log and syncs it, unless the options leave that to the system.
     pub(crate) fn write(&self, changes: WriteBatch, doing: &str) -> Result<()> {
+        if !self.options.syncs_log {
+            return self.write_unsynced(changes, doing);
+        }
         let mut options = WriteOptions::default();
-        options.set_sync(self.options.syncs_log);
+        options.set_sync(true);
+        let count = changes.len() as u64;
+        let before = self.db.latest_sequence_number();
         self.db.write_opt(changes, &options).map_err(|error| self.refused(doing, &error))?;
-        self.acknowledge();
+        // Read before the flag: a change that is not synced sets the flag first.
+        let after = self.db.latest_sequence_number();
+        if self.has_unsynced() {
+            // The changes have at least these numbers, and all before them were synced with them.
+            return self.acknowledge_synced(before + count);
+        }
+        self.acknowledge(after);
         Ok(())
     }
 
-    /// Records that the changes so far are durable, if they are.
-    fn acknowledge(&self) {
+    /// Writes the changes to the log, which [`Database::sync_log`] syncs later.
+    pub(crate) fn write_unsynced(&self, changes: WriteBatch, doing: &str) -> Result<()> {
+        if !self.has_unsynced() {
+            let _marking = self.marking.lock();
+            unsynced::mark(&self.path)?;
+            self.has_unsynced.store(true, Ordering::SeqCst);
+        }
+        self.db.write(changes).map_err(|error| self.refused(doing, &error))
+    }
+
+    /// Makes all changes so far durable.
+    pub fn sync_log(&self) -> Result<()> {
+        if !self.has_unsynced() {
+            return Ok(());
+        }
+        let sequence = self.db.latest_sequence_number();
+        self.db.flush_wal(true).map_err(|error| self.refused("syncing the log", &error))?;
+        self.acknowledge_synced(sequence)
+    }
+
+    fn has_unsynced(&self) -> bool {
+        self.has_unsynced.load(Ordering::SeqCst)
+    }
+
+    /// Records that the changes up to this one are durable.
+    fn acknowledge(&self, sequence: u64) {
         if let Some(acknowledged) = &self.acknowledged {
-            acknowledged.add(Acknowledged { sequence: self.durable_sequence(), ..Acknowledged::default() });
+            acknowledged.add(Acknowledged { sequence, ..Acknowledged::default() });
         }
     }
 
-    /// The number of the last change if all of them were synced, else 0: nothing is said of the log then.
-    fn durable_sequence(&self) -> u64 {
-        if self.options.syncs_log { self.db.latest_sequence_number() } else { 0 }
+    /// Like [`Database::acknowledge`], and syncs the record: recovery drops what comes after it and is not whole.
+    fn acknowledge_synced(&self, sequence: u64) -> Result<()> {
+        let Some(acknowledged) = &self.acknowledged else { return Ok(()) };
+        acknowledged.add_synced(Acknowledged { sequence, ..Acknowledged::default() })
     }
 
     /// Like [`Database::acknowledge`], and includes the files that the MANIFEST lists now.
     pub(crate) fn acknowledge_files(&self) -> Result<()> {
         let Some(acknowledged) = &self.acknowledged else { return Ok(()) };
         let Some(manifest) = ManifestPlace::find(&self.path)? else { return Ok(()) };
+        let sequence = self.db.latest_sequence_number();
+        self.sync_log()?;
         acknowledged.add(Acknowledged {
-            sequence: self.durable_sequence(),
+            sequence,
             manifest: manifest.number,
             manifest_bytes: manifest.bytes()?,
         });

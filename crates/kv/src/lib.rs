@@ -14,8 +14,9 @@
 //!
 //! When [`Store::insert`], [`Load::commit`] or [`Store::delete`] returns, the change is durable and complete. Few
 //! rows are one batch in the synced write-ahead log; many rows are sorted files, written and synced outside the
-//! table and ingested together. A store whose files lack acknowledged changes is refused, not opened without them;
-//! [`Store::restore`] saves what can be read. Without [`KvOptions::syncs_log`], few rows are durable later.
+//! table and ingested together. Without [`KvOptions::syncs_log`], and with [`Durability::Logged`], few rows are durable
+//! after [`Database::sync_log`]. A store whose files lack acknowledged changes is refused, not opened without them;
+//! [`Store::restore`] saves what can be read.
 //!
 //! # Not here
 //!
@@ -37,6 +38,7 @@ mod recovery;
 mod reopening;
 mod row_assembler;
 mod row_encoding;
+mod rows;
 mod run;
 mod scan;
 mod snapshot;
@@ -55,6 +57,7 @@ pub use lookup::Found;
 pub use options::{KvOptions, SharedCache};
 pub use range::{ByteRange, KeyRange};
 pub use reopening::{OpenFor, OverRocksdb, Reopening, ReopeningStore};
+pub use rows::{EncodedRows, PinnedRow, RowBatch};
 pub use scan::Scan;
 pub use snapshot::{Direction, FamilyRows, Snapshot};
 pub use spec::{ComputedDefault, KvSpec};

@@ -3,6 +3,7 @@
 //!
 //! - [`native`]: ClickHouse's native protocol: reads what clients send, writes what servers answer.
 //! - [`postgres`]: the protocol of PostgreSQL: reads what clients send, writes what servers answer.
+//! - [`resp`]: the protocol of Redis: reads what clients send, writes what servers answer.
 //! - [`frame`]: compressed frames with a checksum, in the native protocol and in HTTP bodies with `decompress=1`.
 //!
 //! # Reading from a socket that does not block
@@ -14,6 +15,7 @@ pub mod frame;
 pub mod native;
 pub mod postgres;
 mod read;
+pub mod resp;
 mod write;
 
 pub use read::{ReadError, ReadResult};

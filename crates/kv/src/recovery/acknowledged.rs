@@ -100,6 +100,21 @@ impl AcknowledgedFile {
     }
 }
 
+impl AcknowledgedFile {
+    /// [`AcknowledgedFile::add`], durably.
+    pub(crate) fn add_synced(&self, said: Acknowledged) -> Result<()> {
+        let mut last = self.last.lock();
+        let both = last.1.and(said);
+        if both == last.1 {
+            return Ok(());
+        }
+        let written = write(&self.file, last.0 + 1, both).and_then(|()| self.file.sync_data());
+        written.map_err(|error| Error::io(FileAction::Sync, Path::new(NAME), &error))?;
+        *last = (last.0 + 1, both);
+        Ok(())
+    }
+}
+
 fn path(store: &Path) -> PathBuf {
     store.join(NAME)
 }

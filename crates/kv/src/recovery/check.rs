@@ -13,6 +13,7 @@ use basalt_base::{Error, FileAction, Result};
 use super::acknowledged::Acknowledged;
 use super::log_file::{LogScan, Tail, scan};
 use super::manifest::{ManifestPlace, Recorded};
+use super::unsynced;
 use crate::error::damaged;
 
 const LOG: &str = "log";
@@ -33,7 +34,10 @@ pub(crate) fn check(path: &Path) -> Result<()> {
     check_manifest(&manifest, acknowledged)?;
     let recorded = manifest.read(path)?;
     let logs = logs(files, recorded.first_log);
-    let found = check_logs(&logs, &recorded)?;
+    let found = match unsynced::is_marked(path) {
+        true => whole_changes(&logs, &recorded)?,
+        false => check_logs(&logs, &recorded)?,
+    };
     let expected = acknowledged.unwrap_or_default().sequence;
     if found < expected {
         let last = logs.last().map_or(&manifest.path, |(_, log)| log);
@@ -117,6 +121,22 @@ fn check_logs(logs: &[(u64, PathBuf)], recorded: &Recorded) -> Result<u64> {
     Ok(sequence)
 }
 
+/// Like [`check_logs`] where changes may not have been synced: a crash may have left holes in them. RocksDB drops what
+/// comes after the first one.
+fn whole_changes(logs: &[(u64, PathBuf)], recorded: &Recorded) -> Result<u64> {
+    let mut sequence = recorded.sequence;
+    for (_, path) in logs {
+        let mut changes = Changes { next: sequence + 1, gap: None, count: 0 };
+        let file = File::open(path).and_then(|file| scan(file, |head| changes.take_following(head)));
+        let LogScan { tail, .. } = file.map_err(|error| Error::io(FileAction::Read, path, &error))?;
+        sequence = changes.next - 1;
+        if changes.gap.is_some() || tail != Tail::Whole {
+            break;
+        }
+    }
+    Ok(sequence)
+}
+
 fn bad_record(path: &Path, at: u64) -> Error {
     damaged(path, &format!("the record at byte {at} is not whole, or its checksum is wrong"))
 }
@@ -130,6 +150,15 @@ struct Changes {
 }
 
 impl Changes {
+    /// [`Changes::take`] until there is a gap.
+    fn take_following(&mut self, head: &[u8]) {
+        let next = self.next;
+        self.take(head);
+        if self.gap.is_some() {
+            self.next = next;
+        }
+    }
+
     /// `head` is the beginning of a batch: its first sequence number and its count of changes.
     fn take(&mut self, head: &[u8]) {
         let Some((first, rest)) = head.split_first_chunk() else { return };

@@ -10,6 +10,7 @@ mod check;
 mod log_file;
 mod manifest;
 mod restore;
+pub(crate) mod unsynced;
 
 #[cfg(test)]
 mod tests;
