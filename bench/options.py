@@ -2,7 +2,9 @@
 
 import argparse
 
-WORKLOADS = ("visits", "hits", "inserts", "lookups", "dictionaries", "direct", "tpch", "succinct", "formats", "connections")
+WORKLOADS = (
+    "visits", "hits", "inserts", "lookups", "dictionaries", "direct", "tpch", "succinct", "formats", "connections", "redis"
+)
 UNITS = {"GiB": 1 << 30, "MiB": 1 << 20, "GB": 10**9, "MB": 10**6}
 
 
@@ -22,6 +24,7 @@ def parse():
     add("--threads", type=int, default=2, help="threads that every engine may use")
     add("--connections", type=int, default=64, help="of connections: clients at once")
     add("--small-queries", type=int, default=1_000_000, help="of connections: queries over each protocol")
+    add("--redis-commands", type=int, default=300_000, help="of redis: commands in one run; four times as many in pipelines")
     add("--repeats", type=int, default=5, help="runs of a query at least; the fastest counts")
     add("--queries", type=_numbers, help="of hits, from 0, or tpch, from 1: such as 1,3,19-22; all if not given")
     add("--cold", action="store_true", help="time the queries of hits with nothing in memory too; needs root")

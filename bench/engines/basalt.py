@@ -28,7 +28,7 @@ class Basalt:
         """Starts the server, connects, and measures what a round trip costs that does nothing."""
         with open(self.log, "wb") as log:
             command = [self.binary, "server", "--path", self.path, "--user-files-path", "/"]
-            ports = [f"--{name}-port=auto" for name in ("http", "tcp", "postgres")]
+            ports = [f"--{name}-port=auto" for name in ("http", "tcp", "postgres", "redis")]
             self.process = subprocess.Popen(command + ports, stdout=log, stderr=log)
         self.addresses = self._addresses()
         self.connection = http.client.HTTPConnection(self.addresses["http"], timeout=ANSWER_SECONDS_MAX)
@@ -107,7 +107,7 @@ class Basalt:
         return time.perf_counter() - started, response.status, answer
 
     def _addresses(self):
-        """Host and port by protocol: http, tcp, postgresql."""
+        """Host and port by protocol: http, tcp, postgresql, redis."""
         deadline = time.monotonic() + START_SECONDS_MAX
         while time.monotonic() < deadline:
             with open(self.log, encoding="utf-8", errors="replace") as log:
