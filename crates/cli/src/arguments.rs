@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use basalt_engine::ErrorCode;
-use basalt_server::Port;
+use basalt_server::{Port, RedisSync};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::failure::Failure;
@@ -163,6 +163,12 @@ pub(crate) struct ServerOptions {
     /// Port of the protocol of PostgreSQL; 0 turns it off, auto selects a free one [default: 5432, if it is free]
     #[arg(long, value_name = "PORT")]
     pub(crate) postgres_port: Option<Port>,
+    /// Port of the protocol of Redis; 0 turns it off, auto selects a free one [default: 6379, if it is free]
+    #[arg(long, value_name = "PORT")]
+    pub(crate) redis_port: Option<Port>,
+    /// When changes of Redis' clients are on the disk: everysec (within a second) or always [default: everysec]
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) redis_appendfsync: Option<RedisSync>,
     /// Address to listen on [default: 127.0.0.1]
     #[arg(long)]
     pub(crate) listen_host: Option<String>,

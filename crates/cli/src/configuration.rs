@@ -29,6 +29,8 @@ struct ConfigFile {
     tcp_port: Option<PortText>,
     tcp_port_secure: Option<PortText>,
     postgres_port: Option<PortText>,
+    redis_port: Option<PortText>,
+    redis_appendfsync: Option<String>,
     listen_host: Option<String>,
     allow_no_password: Option<bool>,
     allowed_hosts: Option<Vec<String>>,
@@ -210,6 +212,7 @@ fn server_options(
             tcp: port(options.tcp_port, file.tcp_port.as_ref())?.unwrap_or(defaults.ports.tcp),
             postgres: port(options.postgres_port, file.postgres_port.as_ref())?
                 .unwrap_or(defaults.ports.postgres),
+            redis: port(options.redis_port, file.redis_port.as_ref())?.unwrap_or(defaults.ports.redis),
         },
         settings: all,
         allow_no_password: options.allow_no_password.or(file.allow_no_password) == Some(true),
@@ -229,6 +232,13 @@ fn server_options(
             .keep_alive_timeout
             .or(file.keep_alive_timeout)
             .unwrap_or(defaults.keep_alive_timeout),
+        redis_sync: match (options.redis_appendfsync, &file.redis_appendfsync) {
+            (Some(sync), _) => sync,
+            (None, Some(text)) => text.parse().map_err(|what| {
+                Failure::with_code(ErrorCode::InvalidConfigParameter, format!("redis_appendfsync: {what}"))
+            })?,
+            (None, None) => defaults.redis_sync,
+        },
     })
 }
 

@@ -13,6 +13,7 @@ use basalt_base::{Error, FileAction, Result};
 use basalt_exec::tasks::carry_queries;
 use basalt_kv::SharedCache;
 use basalt_parts::{BlockCache, DiskSpace, WorkMemory};
+use basalt_redis::SyncPolicy;
 use tempfile::TempDir;
 
 use crate::access::AccessPolicy;
@@ -31,6 +32,8 @@ use crate::planning::shared_runtime;
 use crate::postgres_oids::Oids;
 use crate::processes::Processes;
 use crate::query_log::QueryLog;
+use crate::redis::{self, RedisUser};
+use crate::redis_databases::RedisDatabases;
 use crate::remote_hosts::RemoteHosts;
 use crate::server_log::ServerLog;
 use crate::session::Session;
@@ -139,6 +142,17 @@ impl Engine {
         self.instance.access_control.entities().scram_secret(name)
     }
 
+    /// A user of Redis' interface, who has logged in. `policy` is that of databases that are not open yet.
+    pub fn redis_user(&self, user: &str, address: IpAddr, policy: SyncPolicy) -> Result<Arc<RedisUser>> {
+        RedisUser::log_in(&self.instance, user, address, policy).map(Arc::new)
+    }
+
+    /// Removes expired keys of Redis' databases and syncs their logs. To be called each second, on a thread that may
+    /// block, while there are connections of Redis, and once after them.
+    pub fn maintain_redis(&self) -> Result<()> {
+        redis::maintain(&self.instance, self.instance.services.clock.now_us() / 1000)
+    }
+
     /// Whether some user is let in without a password from other machines.
     pub fn has_open_user(&self) -> bool {
         self.instance.access_control.entities().users.values().any(User::is_open)
@@ -233,6 +247,7 @@ fn open_instance(storage: Arc<dyn Storage>, options: EngineOptions) -> Result<Ar
         load_wait_graph: LoadWaitGraph::default(),
         cache_directories: Arc::default(),
         surroundings: Surroundings::default(),
+        redis_databases: RedisDatabases::default(),
         _lock: lock,
         _temporary: temporary,
     }))

@@ -23,6 +23,7 @@ use crate::named_collections::NamedCollections;
 use crate::postgres_oids::Oids;
 use crate::processes::Processes;
 use crate::query_log::QueryLog;
+use crate::redis_databases::RedisDatabases;
 use crate::tables::TableOpener;
 
 /// The catalog and the shared state of an open data directory.
@@ -46,6 +47,8 @@ pub(crate) struct Instance {
     pub(crate) load_wait_graph: LoadWaitGraph,
     pub(crate) cache_directories: Arc<CacheDirectories>,
     pub(crate) surroundings: Surroundings,
+    /// The databases of Redis that are in use.
+    pub(crate) redis_databases: RedisDatabases,
     /// Whether dictionaries are loaded before a query needs them.
     pub(crate) loads_eagerly: bool,
     // Last: the directory is unlocked and removed when everything above is gone.
@@ -93,6 +96,10 @@ impl Instance {
 
     pub(crate) fn async_inserts(&self) -> &Arc<AsyncInserts> {
         &self.async_inserts
+    }
+
+    pub(crate) fn redis_databases(&self) -> &RedisDatabases {
+        &self.redis_databases
     }
 
     pub(crate) fn background(&self) -> &Background {

@@ -43,6 +43,8 @@ mod processes;
 mod provider;
 mod query;
 mod query_log;
+mod redis;
+mod redis_databases;
 mod remote_hosts;
 mod request;
 mod scan;
@@ -74,6 +76,7 @@ pub use outcome::{
 };
 pub use outfile::Outfile;
 pub use postgres_type::PostgresType;
+pub use redis::RedisUser;
 pub use request::{CancelHandle, ExternalTable, ExternalTableText, Input, Interface, OpenBlocks, Request};
 pub use session::Session;
 

@@ -26,7 +26,7 @@ pub struct Server {
 fn server_command(data: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program::path());
     command.arg("server");
-    for port in ["--http-port", "--tcp-port", "--postgres-port"] {
+    for port in ["--http-port", "--tcp-port", "--postgres-port", "--redis-port"] {
         command.args([port, "auto"]);
     }
     command.arg("--path").arg(data).args(arguments);

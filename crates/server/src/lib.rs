@@ -1,7 +1,7 @@
 //! How does a program reach it over a socket? The interfaces of an open [`basalt_engine::Engine`].
 //!
 //! [`Server::bind`] takes the ports, [`Server::run`] answers until it is stopped. `http` is the HTTP interface, `native`
-//! ClickHouse's native protocol, `postgres` the protocol of PostgreSQL; `tls` encrypts them; `sessions` holds sessions that outlive a request; `users` says who may come in.
+//! ClickHouse's native protocol, `postgres` the protocol of PostgreSQL, `redis` that of Redis; `tls` encrypts them; `sessions` holds sessions that outlive a request; `users` says who may come in.
 //!
 //! # Concurrency
 //!
@@ -28,6 +28,7 @@ mod options;
 mod password;
 mod ports;
 mod postgres;
+mod redis;
 mod server;
 mod sessions;
 mod shared;
@@ -35,7 +36,7 @@ mod tls;
 mod users;
 mod waits;
 
-pub use crate::options::ServerOptions;
+pub use crate::options::{RedisSync, ServerOptions};
 pub use crate::password::Password;
 pub use crate::ports::{Port, Ports};
 pub use crate::server::Server;

@@ -3,6 +3,28 @@
 use crate::ports::Ports;
 use crate::tls::TlsOptions;
 
+/// When changes of Redis' clients are on the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RedisSync {
+    /// Within a second, as with Redis' `appendfsync everysec`.
+    #[default]
+    EverySecond,
+    /// Before their replies are sent: `appendfsync always`.
+    Always,
+}
+
+impl std::str::FromStr for RedisSync {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<RedisSync, String> {
+        match text {
+            "everysec" => Ok(RedisSync::EverySecond),
+            "always" => Ok(RedisSync::Always),
+            _ => Err(format!("`{text}` is not everysec or always")),
+        }
+    }
+}
+
 /// The addresses to listen on, the accepted clients, and the settings of new sessions.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
@@ -30,6 +52,7 @@ pub struct ServerOptions {
     pub log: Option<fn(&str)>,
     /// How long a connection may be idle, in seconds.
     pub keep_alive_timeout: f64,
+    pub redis_sync: RedisSync,
 }
 
 impl Default for ServerOptions {
@@ -48,6 +71,7 @@ impl Default for ServerOptions {
             metrics_without_password: false,
             log: None,
             keep_alive_timeout: 30.0,
+            redis_sync: RedisSync::default(),
         }
     }
 }

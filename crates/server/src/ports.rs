@@ -46,6 +46,8 @@ pub struct Ports {
     pub tcp_secure: Port,
     /// The protocol of PostgreSQL.
     pub postgres: Port,
+    /// The protocol of Redis.
+    pub redis: Port,
 }
 
 impl Default for Ports {
@@ -56,6 +58,7 @@ impl Default for Ports {
             tcp: Port::Usual(9000),
             tcp_secure: Port::Off,
             postgres: Port::Usual(5432),
+            redis: Port::Usual(6379),
         }
     }
 }

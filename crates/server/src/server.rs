@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use basalt_base::open_files;
 use basalt_engine::{Engine, Error, ErrorCode, Result, Session};
+use basalt_redis::SyncPolicy;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
@@ -15,9 +16,10 @@ use tokio::task::JoinSet;
 use crate::connections::{self, ConnectionLimits, Connections, Entrance, Protocol};
 use crate::http::{Http, HttpState, Origins};
 use crate::native::Native;
-use crate::options::ServerOptions;
+use crate::options::{RedisSync, ServerOptions};
 use crate::ports::{Bound, Port, Ports};
 use crate::postgres::Postgres;
+use crate::redis::{Redis, maintain};
 use crate::sessions::Sessions;
 use crate::shared::Shared;
 use crate::tls::{Application, Tls};
@@ -42,6 +44,7 @@ pub struct Server {
     /// For HTTP: accepted host names and origins.
     origins: Origins,
     metrics_without_password: bool,
+    redis_sync: RedisSync,
 }
 
 /// The ports that are on.
@@ -51,6 +54,7 @@ struct Listeners {
     tcp: Option<Bound>,
     tcp_secure: Option<Bound>,
     postgres: Option<Bound>,
+    redis: Option<Bound>,
 }
 
 impl Listeners {
@@ -61,6 +65,7 @@ impl Listeners {
             tcp: ports.tcp.bind(host).await?,
             tcp_secure: ports.tcp_secure.bind(host).await?,
             postgres: ports.postgres.bind(host).await?,
+            redis: ports.redis.bind(host).await?,
         })
     }
 
@@ -72,6 +77,7 @@ impl Listeners {
             ("tcp", &self.tcp),
             ("tcps", &self.tcp_secure),
             ("postgresql", &self.postgres),
+            ("redis", &self.redis),
         ];
         all.into_iter().filter_map(|(scheme, bound)| Some((scheme, bound.as_ref()?)))
     }
@@ -107,9 +113,9 @@ impl Server {
             settings: options.settings,
             users,
         };
-        let metrics_without_password = options.metrics_without_password;
+        let (metrics_without_password, redis_sync) = (options.metrics_without_password, options.redis_sync);
         let shared = Arc::new(shared);
-        Ok(Server { shared, connections, listeners, tls, origins, metrics_without_password })
+        Ok(Server { shared, connections, listeners, tls, origins, metrics_without_password, redis_sync })
     }
 
     /// The address of each interface that is on, as a URL.
@@ -126,12 +132,13 @@ impl Server {
     /// Answers requests until `stop` resolves; then lets running requests end, within limits, and closes the engine.
     pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<()> {
         let engine = Arc::clone(&self.shared.engine);
-        let sockets = socket_threads()?;
+        let (sockets, redis) = (socket_threads("sockets")?, socket_threads("redis")?);
         let (stopping, stopped) = watch::channel(false);
-        let mut serving = match self.listen(&sockets, &stopped) {
+        let mut serving = match self.listen(&sockets, &redis, &stopped) {
             Ok(serving) => serving,
             Err(error) => {
                 sockets.shutdown_background();
+                redis.shutdown_background();
                 return Err(error);
             }
         };
@@ -145,18 +152,24 @@ impl Server {
             let _ = tokio::time::timeout(CLOSE_TIMEOUT, ended(&mut serving)).await;
         }
         sockets.shutdown_background();
+        redis.shutdown_background();
         Ok(())
     }
 
-    /// Begins to accept connections, on the threads of sockets.
-    fn listen(self, sockets: &Runtime, stopped: &watch::Receiver<bool>) -> Result<JoinSet<()>> {
+    /// Begins to accept connections, on the threads of sockets; those of Redis have threads of their own.
+    fn listen(
+        self,
+        sockets: &Runtime,
+        redis_threads: &Runtime,
+        stopped: &watch::Receiver<bool>,
+    ) -> Result<JoinSet<()>> {
         let mut listening = Listening {
             sockets,
             connections: self.connections,
             stopped: stopped.clone(),
             tasks: JoinSet::new(),
         };
-        let Listeners { http, https, tcp, tcp_secure, postgres } = self.listeners;
+        let Listeners { http, https, tcp, tcp_secure, postgres, redis } = self.listeners;
         let entrance = |application: Application| match &self.tls {
             Some(tls) => Entrance::Tls(Arc::clone(tls), application),
             None => Entrance::Open,
@@ -172,6 +185,17 @@ impl Server {
         // Its clients ask for TLS on the port itself.
         let over_postgres = Arc::new(Postgres::new(Arc::clone(shared), self.tls.clone()));
         listening.start(postgres, &over_postgres, Entrance::Open)?;
+        if let Some(redis) = redis {
+            let policy = match self.redis_sync {
+                RedisSync::EverySecond => SyncPolicy::EverySecond,
+                RedisSync::Always => SyncPolicy::Always,
+            };
+            let over_redis = Arc::new(Redis::new(Arc::clone(shared), policy, redis.address.port()));
+            listening.sockets = redis_threads;
+            listening.start(Some(redis), &over_redis, Entrance::Open)?;
+            let maintaining = maintain(Arc::clone(&shared.engine), stopped.clone());
+            listening.tasks.spawn_on(maintaining, redis_threads.handle());
+        }
         Ok(listening.tasks)
     }
 }
@@ -209,12 +233,9 @@ async fn ended(serving: &mut JoinSet<()>) {
     while serving.join_next().await.is_some() {}
 }
 
-fn socket_threads() -> Result<Runtime> {
-    let runtime = Builder::new_multi_thread()
-        .worker_threads(SOCKET_THREADS)
-        .thread_name("sockets")
-        .enable_all()
-        .build();
+fn socket_threads(name: &str) -> Result<Runtime> {
+    let runtime =
+        Builder::new_multi_thread().worker_threads(SOCKET_THREADS).thread_name(name).enable_all().build();
     runtime.map_err(|e| Error::new(ErrorCode::CannotScheduleTask, format!("no threads: {e}")))
 }
 

@@ -30,7 +30,7 @@ const DIRECTORY: &str = "rocksdb";
 /// A table of one RocksDB.
 pub(crate) struct EmbeddedRocksDbTable {
     definition: RwLock<Arc<TableDefinition>>,
-    store: ReopeningStore,
+    store: Arc<ReopeningStore>,
     key: Vec<usize>,
     changes: ChangeLock,
 }
@@ -64,7 +64,7 @@ impl EmbeddedRocksDbTable {
             _ => error,
         })?;
         let changes = ChangeLock::default();
-        Ok(EmbeddedRocksDbTable { definition: RwLock::new(definition), store, key, changes })
+        Ok(EmbeddedRocksDbTable { definition: RwLock::new(definition), store: Arc::new(store), key, changes })
     }
 
     /// SYSTEM RESTORE TABLE: repairs the damaged table in `dir`, which keeps the rows that can be read. Returns the
@@ -173,6 +173,10 @@ impl Table for EmbeddedRocksDbTable {
 
     fn as_stored(&self) -> Option<&dyn StoredTable> {
         Some(self)
+    }
+
+    fn as_rows_store(&self) -> Option<Arc<ReopeningStore>> {
+        Some(Arc::clone(&self.store))
     }
 }
 

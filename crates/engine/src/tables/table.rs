@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
 use basalt_base::{Columns, Error, Result};
+use basalt_kv::ReopeningStore;
 
 use super::capability::{ChangeableTable, DerivedTable, KeyedTable, PartsTable, PlacesTable, StoredTable};
 use super::definition::TableDefinition;
@@ -122,6 +123,11 @@ pub(crate) trait Table: Send + Sync {
 
     /// The table as one whose rows are changed in place.
     fn as_changeable(&self) -> Option<&dyn ChangeableTable> {
+        None
+    }
+
+    /// The store of a table whose rows are rows of a [`basalt_kv::Store`], and nothing else.
+    fn as_rows_store(&self) -> Option<Arc<ReopeningStore>> {
         None
     }
 

@@ -49,6 +49,7 @@ mod postgres_clients;
 mod program;
 mod psql;
 mod raw_rocksdb;
+mod redis;
 mod remote;
 mod shell;
 mod slow_clients;
