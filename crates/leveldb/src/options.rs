@@ -12,7 +12,7 @@ use crate::env::Env;
 use crate::filter::PolicyHandle;
 
 const NO_COMPRESSION: c_int = 0;
-/// RocksDB is built without Snappy; LZ4 is faster and about as small.
+/// LevelDB's compression. LZ4 takes its place: it is faster and about as small.
 const SNAPPY_COMPRESSION: c_int = 1;
 const ZSTD_COMPRESSION: c_int = 2;
 
