@@ -14,8 +14,9 @@ use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use basalt_base::{Error, Result};
 use basalt_exec::error::from_datafusion;
 use basalt_functions::prewhere::Prewhere;
+use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::expressions::{Column, Literal};
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
 use datafusion::physical_plan::ColumnarValue;
@@ -67,7 +68,14 @@ impl Conjunct {
         self.estimate.fallible
     }
 
-    /// Whether two conditions with the same text on the same columns are the same.
+    /// The text of the condition with all bytes of its constants, of which the display shows the first ones.
+    pub(crate) fn whole_text(&self) -> String {
+        let mut text = self.to_string();
+        push_bytes(&self.expr, &mut text);
+        text
+    }
+
+    /// Whether two conditions with the same [`Conjunct::whole_text`] on the same columns are the same.
     pub(crate) fn is_told_by_text(&self) -> bool {
         is_told_by_text(&self.expr)
     }
@@ -103,6 +111,17 @@ impl fmt::Display for Conjunct {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.expr.fmt_sql(f)
     }
+}
+
+/// Appends the bytes of binary constants, each after its length.
+fn push_bytes(expr: &Arc<dyn PhysicalExpr>, text: &mut String) {
+    if let Some(literal) = expr.downcast_ref::<Literal>()
+        && let ScalarValue::BinaryView(Some(bytes)) | ScalarValue::FixedSizeBinary(_, Some(bytes)) =
+            literal.value()
+    {
+        text.push_str(&format!(" {}:{}", bytes.len(), bytes.escape_ascii()));
+    }
+    expr.children().into_iter().for_each(|child| push_bytes(child, text));
 }
 
 fn not_boolean(conjunct: &Conjunct) -> Error {

@@ -155,7 +155,7 @@ fn is_plain(expr: &Arc<dyn PhysicalExpr>, depth: usize) -> bool {
         )
     } else {
         expr.is::<Column>()
-            || expr.is::<Literal>()
+            || expr.downcast_ref::<Literal>().is_some_and(|literal| !literal.value().data_type().is_nested())
             || expr.is::<NotExpr>()
             || expr.is::<IsNullExpr>()
             || expr.is::<IsNotNullExpr>()

@@ -141,7 +141,7 @@ fn texts(steps: &[FilterStep]) -> Vec<(Arc<str>, Arc<str>)> {
     let mut all = String::new();
     let mut texts = Vec::new();
     for step in steps.iter().take_while(|step| step.conjunct.is_told_by_text() && !step.is_of_snapshot) {
-        let own = step.conjunct.to_string();
+        let own = step.conjunct.whole_text();
         if !all.is_empty() {
             all.push_str(" AND ");
         }
