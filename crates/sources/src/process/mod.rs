@@ -171,7 +171,15 @@ mod tests {
 
     fn write(dir: &Path, script: &str) {
         let path = dir.join("script");
-        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("writable");
+        // Another process writes it. A child of a test beside this one would inherit an open file, and a program that is
+        // open for writing does not start.
+        let mut command = std::process::Command::new("sh");
+        let done = command
+            .args(["-c", "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\""])
+            .arg(&path)
+            .arg(script)
+            .status();
+        assert!(done.expect("a shell").success());
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("ours");
     }
 
